@@ -9,16 +9,12 @@
 #include <vector>
 
 #include "support/result.h"
+#include "support/sink.h"
 
 // A .pte file as plain data: what `emit` fills, the writer serialises and the reader gives back (schemas/program.fbs).
 namespace edgec::pte {
 
-// Receives bytes in order.
-class Sink {
- public:
-  virtual ~Sink() = default;
-  virtual Status write(std::span<const std::byte> bytes) = 0;
-};
+using edgec::Sink;
 
 // Bytes that are produced when they are written: weights are streamed from the archive's mapping, never gathered in memory.
 struct Blob {

@@ -52,7 +52,14 @@ struct OpDef {
   bool in_place_ok =
       false;  // the kernel may write its result over an operand of equal size (runtime-facts.md, "Memory")
   bool memory_view = false;  // the result is the operand's bytes with another shape: costs nothing when planned
-  bool known = true;         // false: made up for an operator that the table lacks
+  // Arguments that take part in type promotion; the Edge stage brings them to one dtype (floats only:
+  // `promotes_to_float`).
+  std::vector<std::string> promotes;
+  bool promotes_to_float = false;
+  // dtypes that the kernel computes rightly; other calls compute in `compute_through` and cast back. Empty: all.
+  std::vector<DType> kernel_dtypes;
+  DType compute_through = DType::F32;
+  bool known = true;  // false: made up for an operator that the table lacks
 
   const Schema& schema() const;
   const std::string& name() const;  // "aten.add.Tensor"
