@@ -106,4 +106,15 @@ Status check_args(const Graph& g, const OpDef& op, std::span<const Arg> args) {
   return {};
 }
 
+bool has_type_rule(const OpDef& op) { return op.known && (op.infer || (op.shape && op.dtype)); }
+
+Result<std::vector<Type>> infer_checked(const Graph& g, const OpDef& op, std::span<const Arg> args) {
+  EDGEC_TRY_VOID(check_args(g, op, args));
+  try {
+    return infer(g, op, args);
+  } catch (const std::bad_variant_access&) {
+    return model_error(fmt::format("{} is called with a number where it needs a tensor", op.name()));
+  }
+}
+
 }  // namespace edgec

@@ -10,4 +10,8 @@ namespace edgec {
 // name without surprises. Operators that the table lacks take anything.
 Status check_args(const Graph&, const OpDef&, std::span<const Arg>);
 
+// `infer` after `check_args`. A rule that asks for a tensor where the call has a number gives a failure too.
+Result<std::vector<Type>> infer_checked(const Graph&, const OpDef&, std::span<const Arg>);
+bool has_type_rule(const OpDef&);
+
 }  // namespace edgec

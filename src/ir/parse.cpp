@@ -409,8 +409,7 @@ class Parser {
 
   Result<std::vector<Type>> inferred(const Graph& g, const OpDef& op, std::span<const Arg> args, size_t start) {
     if (!op.known) return s_.failure(start, fmt::format("{} is not in the table: expected `:` and types", op.name()));
-    if (Status fit = check_args(g, op, args); !fit) return s_.failure(start, fit.failure().message);
-    auto types = infer(g, op, args);
+    auto types = infer_checked(g, op, args);
     if (!types) return s_.failure(start, types.failure().message);
     return types;
   }
