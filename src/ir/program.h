@@ -77,11 +77,16 @@ struct Program {
   std::vector<ConstantMethod> constant_methods;
 };
 
-// Text form. What prints parses back to the same program (weights by name; their bytes are not part of the text).
+// Text form. What prints parses back to the same program (weights by name; their bytes are not part of the text, but
+// for the values of constants with at most 16 elements).
 std::string print(const Program&);
 std::string print(const Method&, Stage);
 std::string print_node(const Graph&, NodeId, Stage stage = Stage::ATen);
+// Untrusted input; a failure says line and column. Nodes without result types get those of the operator's entry,
+// weights without "#k" a constant of their name and type. The line of the text becomes the location of a node.
 Result<std::unique_ptr<Program>> parse_program(std::string_view text);
+// Equality of what the text form says, apart from the names and numbers of values; `why` gets the first difference.
+bool same_program(const Program&, const Program&, std::string* why = nullptr);
 
 // Drops nodes whose results have no users (nodes with side effects stay), in subgraphs too. True when something went.
 bool remove_dead_nodes(Graph&);
