@@ -58,17 +58,17 @@ Result<FileBytes> read_file(const std::string& path) {
 
 Status write_file(const std::string& path, std::span<const std::span<const std::byte>> parts) {
   auto failed = [&] { return output_error(fmt::format("error: cannot write {}: {}", path, std::strerror(errno))); };
-  std::FILE* file = std::fopen(path.c_str(), "wb");
+  std::FILE* file = path == "-" ? stdout : std::fopen(path.c_str(), "wb");
   if (!file) return failed();
   bool good = true;
   for (auto part : parts)
     good = good && (part.empty() || std::fwrite(part.data(), 1, part.size(), file) == part.size());
   if (!good) {
     Failure failure = failed();
-    std::fclose(file);
+    if (file != stdout) std::fclose(file);
     return failure;
   }
-  if (std::fclose(file) != 0) return failed();
+  if ((file == stdout ? std::fflush(file) : std::fclose(file)) != 0) return failed();
   return {};
 }
 

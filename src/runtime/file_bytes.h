@@ -16,7 +16,7 @@ struct FileBytes {
 };
 Result<FileBytes> read_file(const std::string& path);
 
-// Creates or replaces the file.
+// Creates or replaces the file ("-" is standard output).
 Status write_file(const std::string& path, std::span<const std::span<const std::byte>> parts);
 
 }  // namespace edgec::runtime

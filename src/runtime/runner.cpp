@@ -353,7 +353,6 @@ Status Runner::State::execute(LoadedMethod& loaded, const std::string& name, std
     if (inputs[i].tensor)
       inputs[i].tensor->fill(inputs[i].array ? *inputs[i].array
                                              : inputs[i].number);  // the last execution may have written to it
-    if (inputs[i].value.isNone()) continue;
     const et::Error error = loaded.method->set_input(inputs[i].value, i);
     if (error != et::Error::Ok) return runtime_failure(error, Phase::Input, fmt::format("input {} of {}", i, name));
   }
