@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -109,6 +110,12 @@ double Array::at(size_t index) const {
       return small_float(load<uint8_t>(p), 4, 3, true);
   }
   return 0;
+}
+
+std::string printable(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c < 0x20 || c > 0x7e; }, '?');
+  return text;
 }
 
 std::string describe(Element element, const std::vector<int64_t>& shape) {

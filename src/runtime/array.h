@@ -43,6 +43,7 @@ struct Array {
   size_t count() const { return bytes.size() / size_of(element); }
   double at(size_t index) const;  // element as a double, for people to read; the real part of complex numbers
 };
+std::string printable(std::string text);  // text of untrusted origin for messages: anything but plain ASCII becomes "?"
 std::string describe(Element, const std::vector<int64_t>& shape);  // "float32[2, 3]"
 
 struct None {

@@ -111,7 +111,7 @@ class HeaderParser {
       return {};
     }
     if (key == "shape" && !header.shape) return shape(header);
-    return fmt::format("the header's key '{}' is unknown or given twice", key.substr(0, 40));
+    return fmt::format("the header's key '{}' is unknown or given twice", printable(key.substr(0, 40)));
   }
 
   std::string shape(Header& header) {
@@ -185,7 +185,7 @@ std::optional<Element> element_of_descr(std::string_view descr, std::string& wro
     }
     return row.element;
   }
-  wrong = fmt::format("elements of type '{}' are not supported", descr.substr(0, 40));
+  wrong = fmt::format("elements of type '{}' are not supported", printable(std::string(descr.substr(0, 40))));
   return std::nullopt;
 }
 

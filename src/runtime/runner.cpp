@@ -315,7 +315,7 @@ Status Runner::load_methods(std::span<const std::string> names) {
     const std::vector<std::string> known = method_names();
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     std::string list;
-    for (const std::string& one : known) list += (list.empty() ? "" : ", ") + one;
+    for (const std::string& one : known) list += (list.empty() ? "" : ", ") + printable(one);
     return usage_error(fmt::format("error: the program has no method {}; it has: {}", name, list));
   }
   EDGEC_TRY_VOID(state_->allocate_shared(names));

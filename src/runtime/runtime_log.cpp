@@ -9,6 +9,8 @@
 #include <deque>
 #include <mutex>
 
+#include "runtime/array.h"
+
 namespace edgec::runtime {
 namespace {
 
@@ -31,7 +33,7 @@ void on_log(et_timestamp_t, et_pal_log_level_t level, const char*, const char*, 
   if (level != kError && level != kFatal) return;
   Log& log = the_log();
   const std::lock_guard lock(log.mutex);
-  std::string line(message, length);
+  std::string line = printable(std::string(message, length));
   if (log.errors.size() < kKeptLines && (log.errors.empty() || log.errors.back() != line))
     log.errors.push_back(std::move(line));
 }
