@@ -63,6 +63,7 @@ std::string_view meaning(Error error, Phase phase) {
                  ? "the program uses something this runtime cannot do, e.g. a tensor without an upper bound"
                  : "the runtime cannot do this with the value it was given";
     case Error::InvalidArgument:
+      if (phase == Phase::Open) return "the file is truncated or damaged";
       return phase == Phase::Input
                  ? "the value does not fit the input"
                  : "an operator was given arguments that it does not take, often sizes that do not fit";
