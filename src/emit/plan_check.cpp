@@ -141,6 +141,7 @@ class PlanCheck {
     }
     find_delegate_outputs();
     find_jumps();
+    find_last_reads();
   }
 
   // The arguments of a delegate are its inputs, then its outputs, without a mark. An output is new to the method.
@@ -161,6 +162,16 @@ class PlanCheck {
       }
       for (int32_t a : *args) known[index(a)] = true;
     }
+  }
+
+  void find_last_reads() {  // in the order of the list; bindings are not followed
+    last_read_.resize(plan_.values.size());
+    for (size_t i = 0; i < plan_.instructions.size(); ++i)
+      for (uint32_t v : effects(i).reads) last_read_[v] = i;
+    for (int32_t o : plan_.outputs)
+      for (uint32_t v : tensors(o)) last_read_[v] = plan_.instructions.size();
+    for (size_t v = 0; v < last_read_.size(); ++v)
+      if (is_state_[v]) last_read_[v] = plan_.instructions.size();
   }
 
   void find_jumps() {
@@ -245,7 +256,7 @@ class PlanCheck {
     for (uint32_t v : e.reads) read(v, i);
     for (size_t k = 0; k < e.writes.size(); ++k) {
       uint32_t w = e.writes[k];
-      if (e.may_be_views && k + 1 < e.writes.size() && looks_like_view(w)) continue;
+      if (e.may_be_views && k + 1 < e.writes.size() && is_view_argument(pc, w)) continue;
       for (uint32_t r : e.reads) check_same_instruction(w, r, e.in_place_ok, i);
       write(w, i);
     }
@@ -378,14 +389,18 @@ class PlanCheck {
     return is_state_[v] && p.time < run_start_;
   }
 
-  bool looks_like_view(uint32_t v) const {
+  // Whether an argument of a delegate that may be an input or an output is an input: a view of something that is still
+  // read afterwards. Decided when the delegate is met first, before memory holds what an earlier run left.
+  bool is_view_argument(size_t pc, uint32_t v) {
+    auto [known, is_new] = view_arguments_.try_emplace({pc, v}, false);
+    if (!is_new) return known->second;
     bool inside = false, all = true;
     shadow_.each(ranges_[v], [&](const Shadow::Piece& p) {
-      bool around = ranges_[p.writer].contains(ranges_[v]);
+      bool around = ranges_[p.writer].contains(ranges_[v]) && (in_loop_[pc] || last_read_[p.writer] > pc);
       inside |= around;
       all &= around;
     });
-    return inside && all;
+    return known->second = inside && all;
   }
 
   void check_same_instruction(uint32_t out, uint32_t in, bool in_place_ok, int32_t instruction) {
@@ -429,6 +444,8 @@ class PlanCheck {
   std::vector<bool> is_written_;      // by a kernel or a move
   std::vector<bool> in_loop_;         // instructions
   std::vector<size_t> first_output_;  // of delegate calls
+  std::vector<size_t> last_read_;     // of values: instruction, or their number for the method's end
+  std::map<std::pair<size_t, uint32_t>, bool> view_arguments_;
   bool decides_ = false;
 
   Shadow shadow_;
