@@ -217,7 +217,8 @@ class FlatbufferMaker {
     auto instructions = vector_of(b_, plan.instructions, [&](const Instruction& i) {
       return std::visit([&](const auto& x) { return write(x); }, i);
     });
-    auto chain = fb::CreateChain(b_, inputs, outputs, instructions);
+    auto none = b_.CreateVector(std::vector<int32_t>{});
+    auto chain = fb::CreateChain(b_, none, none, instructions);
     auto chains = b_.CreateVector(std::vector{chain});
     auto operators = vector_of(b_, plan.operators, [&](const Operator& op) {
       auto op_name = b_.CreateSharedString(op.name);

@@ -31,6 +31,7 @@ struct InputSpec {
   ConstId data;
   Arg literal;
   bool persistent = true;  // buffers
+  bool mutated = false;    // the method writes it: not a constant, even where it has an initial value
   bool is_weight() const { return kind <= Kind::Constant; }
 };
 
@@ -38,6 +39,7 @@ struct OutputSpec {
   enum class Kind : uint8_t { UserOutput, BufferMutation, InputMutation };
   Kind kind = Kind::UserOutput;
   std::string target;  // the buffer's or user input's name
+  DimOrder dim_order;  // memory layout that the exported module gives the output
 };
 
 // One entry point. `graph.inputs` and `inputs`, `graph.outputs` and `outputs` run in parallel.

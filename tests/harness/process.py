@@ -11,8 +11,11 @@ def run(command, timeout=120, env=None, cwd=None):
     # Peak memory as the kernel counts it: never below what this Python process itself takes at the fork (about 15 MB).
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         start = time.perf_counter()
-        child = subprocess.Popen([str(c) for c in command], stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=cwd,
-                                 env={**SANITIZER, **os.environ, **(env or {})})
+        try:
+            child = subprocess.Popen([str(c) for c in command], stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=cwd,
+                                     env={**SANITIZER, **os.environ, **(env or {})})
+        except OSError as e:
+            return Outcome(127, "", str(e), 0, 0, 0)
         timer = threading.Timer(timeout, os.kill, (child.pid, signal.SIGKILL))
         timer.start()
         _, status, usage = os.wait4(child.pid, 0)
