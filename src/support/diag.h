@@ -8,8 +8,8 @@
 
 namespace edgec {
 
-// Where in the user's model something comes from: the innermost Python frame of the user's code (model.py:41, the text of the
-// line) and the module path (`layers.0.attn`, class `Attention`). All empty when the archive says nothing.
+// Where in the user's model something comes from: the innermost Python frame of the user's code (model.py:41, the text
+// of the line) and the module path (`layers.0.attn`, class `Attention`). All empty when the archive says nothing.
 struct SourceLocation {
   std::string file;
   int line = 0;
@@ -18,7 +18,7 @@ struct SourceLocation {
   std::string module_path;   // dotted path of the module
   std::string module_class;  // last component of the module's class name
   bool known() const { return !file.empty(); }
-  std::string str() const;   // "model.py:41" or "<unknown>"
+  std::string str() const;  // "model.py:41" or "<unknown>"
 };
 using Location = std::shared_ptr<const SourceLocation>;  // shared by the nodes that one line became; may be null
 

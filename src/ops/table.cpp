@@ -1,0 +1,22 @@
+#include "ops/table.h"
+
+#include <mutex>
+
+namespace edgec::ops {
+
+void register_all() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    Table ops(Registry::global());
+    define_prims(ops);
+    define_symbolic(ops);
+    define_control_flow(ops);
+    define_dim_order(ops);
+    define_elementwise(ops);
+    define_activations(ops);
+    define_views(ops);
+    define_copies(ops);
+  });
+}
+
+}  // namespace edgec::ops

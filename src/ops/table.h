@@ -1,0 +1,19 @@
+#pragma once
+#include "ops/define.h"
+
+namespace edgec::ops {
+
+// Fills Registry::global() with every family of operators, once. Call before anything looks an operator up.
+void register_all();
+
+// One per file of src/ops.
+void define_prims(Table&);         // prim.constant, prim.delegate, asserts
+void define_symbolic(Table&);      // sym_size and Python's operators on symbols
+void define_control_flow(Table&);  // higher_order.*
+void define_dim_order(Table&);     // dim_order_ops.*
+void define_elementwise(Table&);
+void define_activations(Table&);
+void define_views(Table&);
+void define_copies(Table&);  // to, clone, contiguous, copy, ...
+
+}  // namespace edgec::ops
