@@ -75,14 +75,24 @@ bool item_fits(const Graph& g, ArgType type, const Arg& a) {
   return false;
 }
 
-bool fits(const Graph& g, const Param& p, const Arg& a) {
-  if (a.is_none()) return p.optional || p.type == ArgType::Generator || p.type == ArgType::Object;
+// A parameter of type Tensor takes a number where torch's Python bindings do (x + 1 is add.Tensor with a number).
+bool takes_number(const OpDef& op, const Param& p) {
+  if (op.schema().ns == "higher_order") return true;
+  for (std::string_view name : {"other", "value", "exponent", "min", "max"})
+    if (p.name == name) return true;
+  return p.name == "self" && op.name().starts_with("aten.where.");
+}
+
+bool fits(const Graph& g, const OpDef& op, const Param& p, const Arg& a) {
+  if (a.is_none())
+    return p.optional || p.type == ArgType::Generator || p.type == ArgType::Object || p.type == ArgType::Device || p.type == ArgType::Layout;
+  if (p.type == ArgType::Tensor && !p.list && number_sort(g, a)) return takes_number(op, p);
   if (p.type == ArgType::Object) return true;
   if (!p.list) return item_fits(g, p.type, a);
   if (!a.is_list()) return p.list_size > 0 && item_fits(g, p.type, a);  // int[2]: one number for all
   for (const Arg& item : a.list()) {
     if (item.is_none() ? !p.list_of_optional : !item_fits(g, p.type, item)) return false;
-    if (p.type == ArgType::Tensor && !item.is_none() && !item.is_value()) return false;
+    if (p.type == ArgType::Tensor && !item.is_none() && !item.is_value() && !takes_number(op, p)) return false;
   }
   return true;
 }
@@ -96,7 +106,7 @@ Status check_args(const Graph& g, const OpDef& op, std::span<const Arg> args) {
     return model_error(fmt::format("{} takes {} arguments, {} given", op.name(), params.size(), args.size()));
   for (size_t i = 0; i < params.size(); ++i) {
     const Param& p = params[i];
-    if (fits(g, p, args[i])) continue;
+    if (fits(g, op, p, args[i])) continue;
     const std::string_view kind = kind_text(p.type);
     if (args[i].is_none() && !p.default_value)
       return model_error(fmt::format("{} lacks its argument {}, {}", op.name(), p.name, kind));

@@ -33,10 +33,10 @@ bool all_symbolic(const Graph& g, const Node& n) {
   return std::all_of(n.results.begin(), n.results.end(), [&](ValueId v) { return !g.type(v).is_tensor(); });
 }
 
-// Kept whole for a backend, computed on expressions, or made by edgec: no kernel of its own is needed.
+// A copy (it becomes a dim_order op), computed on expressions, or made by edgec: no kernel of its own is needed.
 bool needs_no_kernel(const Graph& g, const Node& n) {
   constexpr std::array<std::string_view, 4> own = {"prim", "higher_order", "delegate", "executorch_prim"};
-  return n.op->keep_whole || all_symbolic(g, n) || std::find(own.begin(), own.end(), n.op->schema().ns) != own.end();
+  return n.op->layout == LayoutRule::Any || all_symbolic(g, n) || std::find(own.begin(), own.end(), n.op->schema().ns) != own.end();
 }
 
 void executable(const CheckedGraph& c) {
