@@ -16,6 +16,12 @@ void register_all() {
     define_activations(ops);
     define_views(ops);
     define_copies(ops);
+    define_reduce(ops);
+    define_linear(ops);
+    define_attention(ops);
+    define_norm(ops);
+    define_embedding(ops);
+    define_losses(ops);
   });
 }
 

@@ -15,5 +15,11 @@ void define_elementwise(Table&);
 void define_activations(Table&);
 void define_views(Table&);
 void define_copies(Table&);  // to, clone, contiguous, copy, ...
+void define_reduce(Table&);
+void define_linear(Table&);
+void define_attention(Table&);
+void define_norm(Table&);
+void define_embedding(Table&);
+void define_losses(Table&);
 
 }  // namespace edgec::ops
