@@ -16,6 +16,13 @@ void register_all() {
     define_activations(ops);
     define_views(ops);
     define_copies(ops);
+    define_conv(ops);
+    define_pool(ops);
+    define_pad(ops);
+    define_index(ops);
+    define_sort(ops);
+    define_joins(ops);
+    define_create(ops);
   });
 }
 

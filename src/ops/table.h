@@ -15,5 +15,13 @@ void define_elementwise(Table&);
 void define_activations(Table&);
 void define_views(Table&);
 void define_copies(Table&);  // to, clone, contiguous, copy, ...
+void define_conv(Table&);
+void define_pool(Table&);
+void define_pad(Table&);
+void define_index(Table&);
+void define_sort(Table&);
+void define_joins(Table&);
+void define_create(Table&);
+void define_resize(Table&);
 
 }  // namespace edgec::ops
