@@ -9,23 +9,21 @@
 #include <vector>
 
 #include "support/result.h"
+#include "support/sink.h"
 
 // A .pte file as plain data: what `emit` fills, the writer serialises and the reader gives back (schemas/program.fbs).
 namespace edgec::pte {
 
-// Receives bytes in order.
-class Sink {
- public:
-  virtual ~Sink() = default;
-  virtual Status write(std::span<const std::byte> bytes) = 0;
-};
+using edgec::Sink;
 
-// Bytes that are produced when they are written: weights are streamed from the archive's mapping, never gathered in memory.
+// Bytes that are produced when they are written: weights are streamed from the archive's mapping, never gathered in
+// memory.
 struct Blob {
   uint64_t size = 0;
-  std::function<Status(Sink&)> write;          // writes exactly `size` bytes
-  std::span<const std::byte> view;             // the bytes, where they lie in memory already (reader; small constants); may be empty
-  std::shared_ptr<const void> keep_alive;      // what `view` points into
+  std::function<Status(Sink&)> write;  // writes exactly `size` bytes
+  std::span<const std::byte>
+      view;  // the bytes, where they lie in memory already (reader; small constants); may be empty
+  std::shared_ptr<const void> keep_alive;  // what `view` points into
   uint32_t alignment = 16;
 };
 Blob blob_of(std::vector<std::byte> bytes);
@@ -45,25 +43,55 @@ struct Tensor {
   uint32_t data_buffer_idx = 0;  // > 0 without place: constants[i - 1]; with place: initial_states[i - 1]
   std::optional<Place> place;
   Dynamism dynamism = Dynamism::Static;
-  std::string external_name;     // not empty: the data is in a .ptd under this name
+  std::string external_name;  // not empty: the data is in a .ptd under this name
 };
 struct Null {};
-struct IntList { std::vector<int64_t> items; };            // value indices
-struct DoubleList { std::vector<double> items; };
-struct BoolList { std::vector<bool> items; };
-struct TensorList { std::vector<int32_t> items; };         // value indices
-struct OptionalTensorList { std::vector<int32_t> items; };  // value indices, -1 = None
-using Value = std::variant<Null, int64_t, bool, double, Tensor, std::string, IntList, DoubleList, BoolList, TensorList, OptionalTensorList>;
+struct IntList {
+  std::vector<int64_t> items;
+};  // value indices
+struct DoubleList {
+  std::vector<double> items;
+};
+struct BoolList {
+  std::vector<bool> items;
+};
+struct TensorList {
+  std::vector<int32_t> items;
+};  // value indices
+struct OptionalTensorList {
+  std::vector<int32_t> items;
+};  // value indices, -1 = None
+using Value = std::variant<Null, int64_t, bool, double, Tensor, std::string, IntList, DoubleList, BoolList, TensorList,
+                           OptionalTensorList>;
 
-struct Operator { std::string name, overload; };
-struct KernelCall { int32_t op = 0; std::vector<int32_t> args; };
-struct DelegateCall { int32_t delegate = 0; std::vector<int32_t> args; };
-struct MoveCall { int32_t from = 0, to = 0; };
-struct JumpFalse { int32_t cond = 0, target = 0; };
+struct Operator {
+  std::string name, overload;
+};
+struct KernelCall {
+  int32_t op = 0;
+  std::vector<int32_t> args;
+};
+struct DelegateCall {
+  int32_t delegate = 0;
+  std::vector<int32_t> args;
+};
+struct MoveCall {
+  int32_t from = 0, to = 0;
+};
+struct JumpFalse {
+  int32_t cond = 0, target = 0;
+};
 using Instruction = std::variant<KernelCall, DelegateCall, MoveCall, JumpFalse>;
 
-struct CompileSpec { std::string key; std::vector<std::byte> value; };
-struct Delegate { std::string backend_id; uint32_t payload = 0; std::vector<CompileSpec> compile_specs; };  // payload: index into payloads
+struct CompileSpec {
+  std::string key;
+  std::vector<std::byte> value;
+};
+struct Delegate {
+  std::string backend_id;
+  uint32_t payload = 0;
+  std::vector<CompileSpec> compile_specs;
+};  // payload: index into payloads
 
 struct Plan {
   std::string name;
@@ -76,7 +104,10 @@ struct Plan {
   std::vector<int64_t> buffer_sizes;  // [0] is always 0; [k] = bytes of memory id k
 };
 
-struct NamedData { std::string key; Blob data; };
+struct NamedData {
+  std::string key;
+  Blob data;
+};
 
 struct Program {
   std::vector<Plan> plans;
@@ -91,10 +122,12 @@ struct WriteOptions {
   uint32_t constant_alignment = 16;
 };
 
-// Serialises: flatbuffer with extended header, then the segments (pipeline.md 3.6). Streams blobs; equal input gives equal bytes.
+// Serialises: flatbuffer with extended header, then the segments (pipeline.md 3.6). Streams blobs; equal input gives
+// equal bytes.
 Status write(const Program&, Sink&, const WriteOptions& = {});
 
-// Reads and checks the structure (header, flatbuffer verifier, every index, every offset) of untrusted bytes. Blobs are views into `file`.
+// Reads and checks the structure (header, flatbuffer verifier, every index, every offset) of untrusted bytes. Blobs are
+// views into `file`.
 Result<Program> read(std::span<const std::byte> file, std::shared_ptr<const void> keep_alive = {});
 
 }  // namespace edgec::pte

@@ -72,9 +72,11 @@ const OpDef* Registry::unknown(std::string_view full_name, std::span<const std::
   auto def = std::make_unique<OpDef>();
   def->schema_text = fmt::format("{}({}) -> ({})", text, params, returns);
   def->known = false;
+  // One placeholder per signature: calls leave out defaults, so that their argument counts differ.
+  if (auto it = by_name_.find(def->schema_text); it != by_name_.end()) return it->second;
   if (auto parsed = parse_schema(def->schema_text); !parsed) return nullptr;
   OpDef* raw = def.get();
-  by_name_.emplace(std::string(full_name), raw);
+  by_name_.emplace(raw->schema_text, raw);
   defs_.push_back(std::move(def));
   return raw;
 }
@@ -88,6 +90,19 @@ std::vector<const OpDef*> Registry::all() const {
 }
 
 // ---- Call ---------------------------------------------------------------------------------------------------------
+
+// Rules run on calls that check_args has passed; for a number in a Tensor position they see an empty byte tensor.
+static const TensorType kNoTensor{DType::U8, Dims{}, {}, {}};
+
+const TensorType& Call::tensor(std::string_view param) const {
+  const Arg& a = arg(param);
+  return a.is_value() && g_->type(a.value()).is_tensor() ? g_->tensor(a.value()) : kNoTensor;
+}
+
+ValueId Call::value(std::string_view param) const {
+  const Arg& a = arg(param);
+  return a.is_value() ? a.value() : ValueId{};
+}
 
 const Arg& Call::arg(std::string_view param) const {
   const int i = op_->schema().find(param);
@@ -160,7 +175,8 @@ Dims Call::dims(std::string_view param, size_t expand_to) const {
     for (const Arg& item : a.list()) out.push_back(expr_of(*g_, item));
   else if (!a.is_none())
     out.push_back(expr_of(*g_, a));
-  if (out.size() == 1 && expand_to > 1) out.resize(expand_to, out[0]);
+  // Untrusted archives: callers that name a count get it.
+  if (expand_to > 0 && out.size() != expand_to) out.resize(expand_to, out.empty() ? Dim(1) : out.back());
   return out;
 }
 
@@ -215,7 +231,12 @@ DType result_type(const Graph& g, std::span<const Arg> args) {
   for (const Arg& a : args) visit(visit, a);
   // A lower priority takes part only when its category is higher.
   std::optional<DType> r = dim;
-  if (zero && (!r || category(*zero) > category(*r))) r = r ? promote_types(*r, *zero) : *zero;
+  if (zero && (!r || category(*zero) > category(*r))) {
+    if (r == DType::F16 && is_complex(*zero))
+      r = DType::C32;  // the complex dtype of the tensor's own width
+    else
+      r = r ? promote_types(*r, *zero) : *zero;
+  }
   if (wrapped && (!r || category(*wrapped) > category(*r))) {
     if (r && category(*wrapped) == 2)
       r = DType::F32;  // integer tensor with a float number: the default dtype
@@ -281,6 +302,47 @@ Result<std::vector<Arg>> bind_args(const OpDef& op, std::vector<Arg> positional,
     args[static_cast<size_t>(i)] = value;
   }
   return args;
+}
+
+// A parameter of type Tensor takes a number where torch's Python bindings do (x + 1 is add.Tensor with a number).
+static bool takes_number(const OpDef& op, const Param& p) {
+  return !p.list && (p.name == "other" || p.name == "value" || p.name == "exponent" || p.name == "min" || p.name == "max" ||
+                     (p.name == "self" && op.name() == "aten.where.self"));
+}
+
+static bool arg_fits(const Graph& g, const OpDef& op, const Param& p, const Arg& a, bool item) {
+  if (a.is_none()) return p.optional || (item && p.list_of_optional) || p.type == ArgType::Layout || p.type == ArgType::Device ||
+                          p.type == ArgType::Generator || p.type == ArgType::Object || p.type == ArgType::MemoryFormat ||
+                          (p.default_value && std::holds_alternative<std::monostate>(p.default_value->value));
+  if (p.list && !item) {
+    if (!a.is_list()) return p.list_size > 0 && arg_fits(g, op, p, a, true);
+    return std::all_of(a.list().begin(), a.list().end(), [&](const Arg& i) { return arg_fits(g, op, p, i, true); });
+  }
+  const bool symbol = a.is_value() && g.type(a.value()).is_sym();
+  const auto sort = [&] { return expr_of(g, a).sort(); };
+  switch (p.type) {
+    case ArgType::Tensor:
+      return (a.is_value() && g.type(a.value()).is_tensor()) || ((a.is_number() || symbol) && takes_number(op, p)) ||
+             ((symbol || a.is_expr()) && op.schema().ns == "higher_order");
+    case ArgType::Int:
+    case ArgType::SymInt: return a.is_bool() || ((a.is_expr() || symbol) && sort() != sym::Sort::Float);
+    case ArgType::Float: return a.is_number() || symbol;
+    case ArgType::Bool: return a.is_bool() || ((a.is_expr() || symbol) && sort() != sym::Sort::Float);
+    case ArgType::Scalar: return a.is_number() || symbol;
+    case ArgType::String: return std::holds_alternative<std::string>(a.state);
+    case ArgType::DType: return std::holds_alternative<DType>(a.state);
+    case ArgType::MemoryFormat: return std::holds_alternative<MemoryFormat>(a.state);
+    default: return true;
+  }
+}
+
+Status check_args(const Graph& g, const OpDef& op, std::span<const Arg> args) {
+  const Schema& s = op.schema();
+  if (args.size() != s.params.size()) return model_error(fmt::format("{} takes {} arguments, {} given", op.name(), s.params.size(), args.size()));
+  for (size_t i = 0; i < args.size(); ++i)
+    if (!arg_fits(g, op, s.params[i], args[i], false))
+      return model_error(fmt::format("{}: argument \"{}\" is missing or of another kind than the operator takes", op.name(), s.params[i].name));
+  return {};
 }
 
 // ---- Builder ------------------------------------------------------------------------------------------------------

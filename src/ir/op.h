@@ -48,7 +48,7 @@ struct OpDef {
   LayoutRule layout = LayoutRule::Contiguous;
   bool random = false;       // two calls differ: never merged, never dropped by CSE
   bool side_effect = false;  // asserts and the like: kept without users
-  bool keep_whole = false;   // a kernel exists for the whole although it could be expanded
+  bool defines_symbols = false;  // results bring new symbols (item, nonzero): kept while the symbols may be used
   bool in_place_ok =
       false;  // the kernel may write its result over an operand of equal size (runtime-facts.md, "Memory")
   bool memory_view = false;  // the result is the operand's bytes with another shape: costs nothing when planned
@@ -80,8 +80,8 @@ class Call {
   const Arg& arg(std::string_view param) const;  // parameter must exist in the schema
   bool has(std::string_view param) const;        // exists and is not None
   bool is_tensor(std::string_view param) const;  // a value of tensor type
-  ValueId value(std::string_view param) const { return arg(param).value(); }
-  const TensorType& tensor(std::string_view param) const { return g_->tensor(value(param)); }
+  ValueId value(std::string_view param) const;
+  const TensorType& tensor(std::string_view param) const;
   size_t rank(std::string_view param) const { return tensor(param).rank(); }
   std::vector<ValueId> values(std::string_view param) const;  // a Tensor[] argument (None entries left out)
 
@@ -119,6 +119,8 @@ Result<std::vector<Type>> infer(const Graph& g, const OpDef& op, std::span<const
 using NamedArgs = std::vector<std::pair<std::string, Arg>>;
 Result<std::vector<Arg>> bind_args(const OpDef& op, std::vector<Arg> positional, const NamedArgs& named = {});
 Arg default_arg(const Param& p);
+// Whether every argument is of the kind that its parameter takes. Rules and expansions may rely on it.
+Status check_args(const Graph& g, const OpDef& op, std::span<const Arg> args);
 
 // The operator table. Entries have stable addresses.
 class Registry {

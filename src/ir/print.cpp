@@ -1,46 +1,22 @@
 #include <fmt/format.h>
 
-#include <cmath>
+#include <algorithm>
 
 #include "ir/op.h"
 #include "ir/program.h"
+#include "ir/text.h"
 
 namespace edgec {
 namespace {
 
-std::string quoted(std::string_view s) {
-  std::string out = "\"";
-  for (char c : s) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (c == '\n')
-      out += "\\n";
-    else
-      out += c;
-  }
-  return out + "\"";
-}
+using text::expr_text;
+using text::float_text;
+using text::format_name;
+using text::quoted;
 
-std::string float_text(double v) {
-  if (std::isnan(v)) return "nan";
-  if (std::isinf(v)) return v < 0 ? "-inf" : "inf";
-  std::string s = fmt::format("{}", v);
-  if (s.find_first_of(".e") == std::string::npos) s += ".0";
-  return s;
-}
+constexpr size_t kLineWidth = 110;
 
-std::string_view format_name(MemoryFormat f) {
-  switch (f) {
-    case MemoryFormat::Contiguous:
-      return "contiguous_format";
-    case MemoryFormat::ChannelsLast:
-      return "channels_last";
-    case MemoryFormat::ChannelsLast3d:
-      return "channels_last_3d";
-    case MemoryFormat::Preserve:
-      return "preserve_format";
-  }
-  return "";
-}
+std::string name_text(const std::string& n) { return text::is_word(n) ? n : quoted(n); }
 
 class Printer {
  public:
@@ -53,9 +29,7 @@ class Printer {
       int indent;
       std::string operator()(std::monostate) const { return "none"; }
       std::string operator()(ValueId v) const { return "%" + g.value(v).name; }
-      std::string operator()(const sym::Expr& e) const {
-        return e.is_static() || e.kind() == sym::Kind::Symbol ? e.str() : "{" + e.str() + "}";
-      }
+      std::string operator()(const sym::Expr& e) const { return expr_text(e); }
       std::string operator()(double d) const { return float_text(d); }
       std::string operator()(bool b) const { return b ? "true" : "false"; }
       std::string operator()(const std::string& s) const { return quoted(s); }
@@ -95,7 +69,10 @@ class Printer {
       }
       out += first ? "" : ", ";
       first = false;
-      if (by_name || p.kwarg_only) out += p.name + "=";
+      if (by_name || p.kwarg_only || (!n.op->known && p.name != fmt::format("arg{}", i))) {
+        out += p.name + "=";
+        by_name = true;
+      }
       out += arg(g, n.args[i], indent);
     }
     out += ")";
@@ -106,21 +83,22 @@ class Printer {
     return out;
   }
 
-  // "(%x: f32[2] = input "x") {\n  ...\n}"
+  // "(%x: f32[2] = input "x") {\n  ...\n}"; inputs of a method that do not fit one line get a line each.
   std::string body(const Graph& g, const Method* m, int indent) const {
     const std::string pad(static_cast<size_t>(indent), ' ');
-    std::string out = "(";
+    std::vector<std::string> inputs;
+    size_t width = 0;
     for (size_t i = 0; i < g.inputs.size(); ++i) {
       const Value& v = g.value(g.inputs[i]);
-      if (m)
-        out += i ? ",\n    " : "\n    ";
-      else
-        out += i ? ", " : "";
-      out += fmt::format("%{}: {}{}", v.name, str(v.type), place(v));
-      if (m) out += " = " + input_spec(*m, m->inputs[i]);
+      inputs.push_back(fmt::format("%{}: {}{}", v.name, str(v.type), place(v)));
+      if (m) inputs.back() += " = " + input_spec(*m, m->inputs[i]);
+      width += inputs.back().size() + 2;
     }
+    const bool one_line = !m || width <= kLineWidth - 20;
+    std::string out = one_line ? "(" : "(\n    ";
+    out += fmt::format("{}", fmt::join(inputs, one_line ? ", " : ",\n    "));
     out += ")";
-    if (m) out += symbols(*m);
+    if (m) out += facts(*m);
     out += " {\n";
     for (NodeId n = g.first(); n; n = g.next(n)) out += node(g, n, indent + 2) + "\n";
     out += pad + "  return";
@@ -135,7 +113,7 @@ class Printer {
   }
 
   std::string method(const Method& m) const {
-    std::string out = fmt::format("method @{}{}", m.name, body(*m.graph, &m, 0));
+    std::string out = fmt::format("method @{}{}", name_text(m.name), body(*m.graph, &m, 0));
     return out + "\n";
   }
 
@@ -160,19 +138,26 @@ class Printer {
     return {};
   }
 
-  static std::string symbols(const Method& m) {
-    std::string out;
+  // What is known of the symbols. Plain integers that an input's type names need no mention.
+  static std::string facts(const Method& m) {
+    std::vector<std::string> seen;
+    for (ValueId v : m.graph->inputs)
+      for (const Dim& d : m.graph->type(v).tensor.sizes)
+        for (const sym::Expr& s : sym::free_symbols(d)) seen.emplace_back(s.symbol_name());
+    std::sort(seen.begin(), seen.end());
+    std::vector<std::string> out;
     for (const sym::Expr& s : m.syms->symbols()) {
       const sym::Range r = m.syms->range_of(s);
-      out += out.empty() ? " where " : ", ";
-      out += s.str();
-      if (s.sort() != sym::Sort::Int)
-        out += s.sort() == sym::Sort::Float ? " float" : " bool";
-      else if (r.lo || r.hi)
-        out += fmt::format(" in {}..{}", r.lo ? std::to_string(*r.lo) : "", r.hi ? std::to_string(*r.hi) : "");
+      const bool plain = s.sort() == sym::Sort::Int && !r.lo && !r.hi;
+      if (plain && std::binary_search(seen.begin(), seen.end(), s.symbol_name())) continue;
+      out.push_back(s.str());
+      if (s.sort() != sym::Sort::Int) out.back() += s.sort() == sym::Sort::Float ? " float" : " bool";
+      if (r.lo || r.hi)
+        out.back() += fmt::format(" in {}..{}", r.lo ? std::to_string(*r.lo) : "", r.hi ? std::to_string(*r.hi) : "");
     }
-    for (const auto& g : m.guards) out += (out.empty() ? " where {" : ", {") + g.condition.str() + "}";
-    return out;
+    for (const auto& g : m.guards)
+      out.push_back("{" + g.condition.str() + "}" + (g.message.empty() ? "" : " " + quoted(g.message)));
+    return out.empty() ? "" : fmt::format(" where {}", fmt::join(out, ", "));
   }
 
   Stage stage_;
@@ -187,17 +172,16 @@ std::string print_node(const Graph& g, NodeId n, Stage stage) { return Printer(s
 std::string print(const Program& p) {
   std::string out = fmt::format("stage {}\n", name(p.stage));
   for (const auto& m : p.methods) {
-    // The constants by number: name, dtype, sizes; the bytes are the archive's.
     for (size_t i = 0; i < m->constants.size(); ++i) {
       const auto& c = m->constants[i];
-      out +=
-          fmt::format("constant #{} {} {}[{}]\n", i, quoted(c.name), name(c.data.dtype), fmt::join(c.data.sizes, ", "));
+      out += fmt::format("constant #{} {} {}[{}]{}\n", i, quoted(c.name), name(c.data.dtype),
+                         fmt::join(c.data.sizes, ", "), text::values_text(c.data));
     }
     out += print(*m, p.stage);
   }
   static const Graph empty(std::make_shared<sym::Context>());
   for (const auto& c : p.constant_methods)
-    out += fmt::format("constant_method @{} = {}\n", c.name, Printer(p.stage).arg(empty, Arg(c.values), 0));
+    out += fmt::format("constant_method @{} = {}\n", name_text(c.name), Printer(p.stage).arg(empty, Arg(c.values), 0));
   return out;
 }
 

@@ -31,11 +31,23 @@ const TensorData* Method::constant_of(const Graph& g, ValueId v) const {
   if (!value.def) {
     if (&g != graph.get()) return nullptr;
     const InputSpec* spec = spec_of(v);
-    return spec && spec->is_weight() ? &constants[spec->data.index].data : nullptr;
+    return spec && spec->is_weight() && !spec->mutated ? &constants[spec->data.index].data : nullptr;
   }
   const Node& n = g.node(value.def);
   if (n.op->name() != "prim.constant") return nullptr;
   return &constants[std::get<ConstId>(n.args[0].state).index].data;
+}
+
+static bool has_effect(const Graph& g, const Node& n) {
+  if (n.op->side_effect || n.op->defines_symbols || n.op->schema().mutates()) return true;
+  auto inner_effect = [&](const Graph& sub) {
+    for (NodeId i = sub.first(); i; i = sub.next(i))
+      if (has_effect(sub, sub.node(i))) return true;
+    return false;
+  };
+  for (const Arg& a : n.args)
+    if (a.is_graph() && inner_effect(*g.subgraphs[std::get<GraphId>(a.state).index])) return true;
+  return false;
 }
 
 bool remove_dead_nodes(Graph& g) {
@@ -46,7 +58,7 @@ bool remove_dead_nodes(Graph& g) {
   auto order = g.nodes_in_order();
   for (size_t i = order.size(); i-- > 0;) {
     Node& n = g.node(order[i]);
-    bool used = n.op->side_effect;
+    bool used = has_effect(g, n);
     for (ValueId r : n.results) used = used || uses[r.index] > 0;
     if (used) continue;
     for (const Arg& a : n.args) for_each_value(a, [&](ValueId v) { --uses[v.index]; });
@@ -54,6 +66,38 @@ bool remove_dead_nodes(Graph& g) {
     changed = true;
   }
   return changed;
+}
+
+// Calls fn(ConstId&) for every constant that an input or a node of any graph names.
+template <class Fn>
+static void for_each_constant(Graph& g, const Fn& fn) {
+  auto visit = [&](auto& self, Arg& a) -> void {
+    if (auto* k = std::get_if<ConstId>(&a.state)) fn(*k);
+    if (auto* list = std::get_if<ArgList>(&a.state))
+      for (Arg& item : *list) self(self, item);
+  };
+  for (NodeId n = g.first(); n; n = g.next(n))
+    for (Arg& a : g.node(n).args) visit(visit, a);
+  for (auto& sub : g.subgraphs)
+    if (sub) for_each_constant(*sub, fn);
+}
+
+static void remove_unused_constants(Method& m) {
+  auto for_all = [&](const auto& fn) {
+    for (InputSpec& s : m.inputs)
+      if (s.is_weight()) fn(s.data);
+    for_each_constant(*m.graph, fn);
+  };
+  std::vector<ConstId> renumbered(m.constants.size());
+  for_all([&](ConstId& k) { renumbered[k.index] = k; });
+  std::vector<Constant> kept;
+  for (size_t i = 0; i < m.constants.size(); ++i) {
+    if (!renumbered[i]) continue;
+    renumbered[i] = ConstId(static_cast<uint32_t>(kept.size()));
+    kept.push_back(std::move(m.constants[i]));
+  }
+  m.constants = std::move(kept);
+  for_all([&](ConstId& k) { k = renumbered[k.index]; });
 }
 
 void remove_unused_weights(Method& m) {
@@ -74,6 +118,7 @@ void remove_unused_weights(Method& m) {
   }
   m.graph->inputs = std::move(kept);
   m.inputs = std::move(specs);
+  remove_unused_constants(m);
 }
 
 }  // namespace edgec

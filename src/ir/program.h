@@ -31,6 +31,7 @@ struct InputSpec {
   ConstId data;
   Arg literal;
   bool persistent = true;  // buffers
+  bool mutated = false;    // the method writes it: not a constant, even where it has an initial value
   bool is_weight() const { return kind <= Kind::Constant; }
 };
 
@@ -38,6 +39,7 @@ struct OutputSpec {
   enum class Kind : uint8_t { UserOutput, BufferMutation, InputMutation };
   Kind kind = Kind::UserOutput;
   std::string target;  // the buffer's or user input's name
+  DimOrder dim_order;  // memory layout that the exported module gives the output
 };
 
 // One entry point. `graph.inputs` and `inputs`, `graph.outputs` and `outputs` run in parallel.
@@ -76,11 +78,16 @@ struct Program {
   std::vector<ConstantMethod> constant_methods;
 };
 
-// Text form. What prints parses back to the same program (weights by name; their bytes are not part of the text).
+// Text form. What prints parses back to the same program (weights by name; their bytes are not part of the text, but
+// for the values of constants with at most 16 elements).
 std::string print(const Program&);
 std::string print(const Method&, Stage);
 std::string print_node(const Graph&, NodeId, Stage stage = Stage::ATen);
+// Untrusted input; a failure says line and column. Nodes without result types get those of the operator's entry,
+// weights without "#k" a constant of their name and type. The line of the text becomes the location of a node.
 Result<std::unique_ptr<Program>> parse_program(std::string_view text);
+// Equality of what the text form says, apart from the names and numbers of values; `why` gets the first difference.
+bool same_program(const Program&, const Program&, std::string* why = nullptr);
 
 // Drops nodes whose results have no users (nodes with side effects stay), in subgraphs too. True when something went.
 bool remove_dead_nodes(Graph&);

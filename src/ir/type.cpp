@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "ir/text.h"
+
 namespace edgec {
 
 DimOrder channels_last_order(size_t rank) {
@@ -35,6 +37,10 @@ std::string str(const TensorType& t) {
   return out;
 }
 
+static std::string_view sort_name(sym::Sort s) {
+  return s == sym::Sort::Int ? "symint" : s == sym::Sort::Float ? "symfloat" : "symbool";
+}
+
 std::string str(const Type& t) {
   switch (t.kind) {
     case Type::Kind::None:
@@ -42,16 +48,9 @@ std::string str(const Type& t) {
     case Type::Kind::Tensor:
       return str(t.tensor);
     case Type::Kind::Object:
-      return fmt::format("object \"{}\"", t.object);
+      return "object " + text::quoted(t.object);
     case Type::Kind::Sym:
-      switch (t.expr.sort()) {
-        case sym::Sort::Int:
-          return "symint " + t.expr.str();
-        case sym::Sort::Float:
-          return "symfloat " + t.expr.str();
-        case sym::Sort::Bool:
-          return "symbool " + t.expr.str();
-      }
+      return fmt::format("{} {}", sort_name(t.expr.sort()), text::expr_text(t.expr));
   }
   return {};
 }

@@ -22,6 +22,8 @@ void define_prims(Table& ops) {
            "aten::sym_constrain_range_for_size(Scalar size, *, int? min=None, int? max=None) -> ()",
        })
     ops.define(schema).infer(nothing).side_effect();
+  // Ends the run with an error of the runtime when the condition is false.
+  ops.define("prim::guard(Scalar condition, str message) -> ()").infer(nothing).side_effect();
 }
 
 }  // namespace edgec::ops

@@ -66,16 +66,17 @@ using Status = Result<void>;
 #define EDGEC_CONCAT(a, b) EDGEC_CONCAT_(a, b)
 
 // EDGEC_TRY(Program p, load(file)): declares p from the result's value, or returns its failure.
-#define EDGEC_TRY(decl, expr) EDGEC_TRY_IMPL_(EDGEC_CONCAT(edgec_try_, __LINE__), decl, expr)
+#define EDGEC_TRY(decl, expr) EDGEC_TRY_IMPL_(EDGEC_CONCAT(edgec_try_, __COUNTER__), decl, expr)
 #define EDGEC_TRY_IMPL_(tmp, decl, expr)     \
   auto tmp = (expr);                         \
   if (!tmp) return std::move(tmp).failure(); \
   decl = *std::move(tmp)
 
 // EDGEC_TRY_VOID(write(p)): returns the failure of a Status, or goes on.
-#define EDGEC_TRY_VOID(expr)                                                                 \
-  do {                                                                                       \
-    if (auto edgec_status = (expr); !edgec_status) return std::move(edgec_status).failure(); \
+#define EDGEC_TRY_VOID(expr) EDGEC_TRY_VOID_IMPL_(EDGEC_CONCAT(edgec_status_, __COUNTER__), expr)
+#define EDGEC_TRY_VOID_IMPL_(tmp, expr)                   \
+  do {                                                    \
+    if (auto tmp = (expr); !tmp) return std::move(tmp).failure(); \
   } while (false)
 
 }  // namespace edgec

@@ -1,0 +1,294 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ops/define.h"
+#include "passes/rewriter.h"
+
+// %v = aten.select.int(%x, 0, 1)               %v = aten.select.int(%x, 0, 1)
+// aten.add_.Tensor(%v, %y)              ->     %r = aten.add.Tensor(%v, %y)
+// use(%x)                                      %x2 = aten.select_scatter(%x, %r, 0, 1)
+//                                              use(%x2)
+//
+// Every tensor is a chain of views of a storage. A write through a view gives the storage a new value (the views' inverses); values
+// read later are made again from it. Storages of inputs that were written become outputs of the method.
+namespace edgec::passes {
+namespace {
+
+// One primitive view: `args` with the viewed tensor as the first argument.
+struct Step {
+  const OpDef* op;
+  std::vector<Arg> args;
+};
+
+struct StorageState {
+  ValueId root;     // the value that made it
+  ValueId current;  // its newest value
+  uint32_t version = 0;
+};
+
+struct View {
+  size_t storage = 0;
+  std::vector<Step> chain;
+  ValueId current;  // the view's value at `version` of the storage
+  uint32_t version = 0;
+};
+
+class Functionalizer {
+ public:
+  Functionalizer(Method& m, Graph& g, PassContext& cx) : m_(m), g_(g), cx_(cx) {}
+
+  Status run() {
+    for (ValueId v : g_.inputs) own(v, v);
+    for (NodeId id : g_.nodes_in_order()) visit(id);
+    for (Arg& a : g_.outputs) for_each_value(a, [&](ValueId& v) { v = read(v, nullptr, {}); });
+    if (&g_ == m_.graph.get()) add_mutation_outputs();
+    return outcome(cx_);
+  }
+
+ private:
+  // A tensor with memory of its own. `v` is the archive's value, `current` what stands for it now.
+  void own(ValueId v, ValueId current) {
+    views_[v] = {storages_.size(), {}, current, 0};
+    storages_.push_back({v, current, 0});
+  }
+
+  // The newest value of what the archive calls `v`.
+  ValueId read(ValueId v, const Location& loc, NodeId before) {
+    auto it = views_.find(v);
+    if (it == views_.end()) return v;  // not a tensor
+    View& view = it->second;
+    const StorageState& s = storages_[view.storage];
+    if (view.version != s.version) {
+      Builder b(g_, loc, before);
+      ValueId x = s.current;
+      for (const Step& step : view.chain) x = apply(b, step, x);
+      check(b, loc);
+      view.current = x;
+      view.version = s.version;
+    }
+    return view.current;
+  }
+
+  ValueId apply(Builder& b, const Step& step, ValueId x) {
+    std::vector<Arg> args = step.args;
+    args[0] = x;
+    return b.call(step.op->name(), std::move(args));
+  }
+
+  // What the viewed tensor `whole` is when its view has become `part`.
+  ValueId invert(Builder& b, const Step& step, ValueId whole, ValueId part) {
+    const std::string& op = step.op->name();
+    const auto& a = step.args;
+    if (op == "aten.view") return b.view(part, b.tensor(whole).sizes);
+    if (op == "aten.permute") {
+      const Call call(g_, *step.op, a);
+      const auto order = call.integers("dims");
+      std::vector<int64_t> back(order.size());
+      for (size_t i = 0; i < order.size(); ++i) {
+        const int64_t d = order[i] < 0 ? order[i] + static_cast<int64_t>(order.size()) : order[i];
+        back[static_cast<size_t>(d)] = static_cast<int64_t>(i);
+      }
+      return b.permute(part, back);
+    }
+    if (op == "aten.select.int") return b.call("aten.select_scatter", {whole, part, a[1], a[2]});
+    if (op == "aten.slice.Tensor") return b.call("aten.slice_scatter", {whole, part, a[1], a[2], a[3], a[4]});
+    if (op == "aten.diagonal") return b.call("aten.diagonal_scatter", {whole, part, a[1], a[2], a[3]});
+    if (op == "aten.expand" && b.tensor(whole).sizes == b.tensor(part).sizes) return part;
+    b.fail(fmt::format("a write through {} is not supported", op));
+    return whole;
+  }
+
+  // The archive's `v` becomes `value`.
+  void write(ValueId v, ValueId value, Builder& b) {
+    auto it = views_.find(v);
+    if (it == views_.end()) return b.fail("a write to something that is no tensor");
+    View& view = it->second;
+    StorageState& s = storages_[view.storage];
+    std::vector<ValueId> wholes = {s.current};
+    for (size_t i = 0; i + 1 < view.chain.size(); ++i) wholes.push_back(apply(b, view.chain[i], wholes.back()));
+    ValueId x = value;
+    for (size_t i = view.chain.size(); i-- > 0;) x = invert(b, view.chain[i], wholes[i], x);
+    s.current = x;
+    view.current = value;
+    view.version = ++s.version;
+  }
+
+  void visit(NodeId id) {
+    const Node before = g_.node(id);  // a copy: the graph grows
+    const Schema& schema = before.op->schema();
+    for (Arg& a : g_.node(id).args) for_each_value(a, [&](ValueId& v) { v = read(v, before.loc, id); });
+    if (before.op->known && schema.mutates()) return visit_write(id, before);
+    if (before.op->known && schema.is_view() && aliases(before)) return visit_view(id, before);
+    for (ValueId r : before.results)
+      if (g_.type(r).is_tensor()) own(r, r);
+  }
+
+  // Views by schema that copy in some cases: then what they give has memory of its own.
+  bool aliases(const Node& n) const {
+    const std::string& op = n.op->name();
+    const TensorType& from = g_.tensor(n.args[0].value());
+    const TensorType& to = g_.tensor(n.results[0]);
+    if (op == "aten.contiguous" || op.starts_with("aten.to."))
+      return from.dtype == to.dtype && from.dim_order == to.dim_order && from.strides == to.strides && !asks_for_copy(n);
+    if (op == "aten.reshape" || op == "aten.reshape_as" || op == "aten.flatten.using_ints" || op == "aten.ravel")
+      return from.strides.empty() || to.strides != Dims{} || from.sizes == to.sizes;
+    return true;
+  }
+  bool asks_for_copy(const Node& n) const {
+    const int i = n.op->schema().find("copy");
+    return i >= 0 && n.args[static_cast<size_t>(i)] == Arg(true);
+  }
+
+  void visit_view(NodeId id, const Node& before) {
+    const ValueId source = before.args[0].value();
+    const Node now = g_.node(id);
+    Builder b(g_, before.loc, id);
+    // Composite views expand to primitive ones, each a step of the chain.
+    std::vector<ValueId> results = now.results;
+    bool expanded = false;
+    if (now.op->expand) {
+      auto made = now.op->expand(b, Call(g_, *now.op, now.args));
+      if (!made) {
+        cx_.diag.error(before.loc, made.failure().message);
+        return;
+      }
+      if (!made->empty()) {
+        results = *std::move(made);
+        expanded = true;
+      }
+    }
+    for (size_t i = 0; i < results.size(); ++i) {
+      auto from = views_.find(source);
+      if (from == views_.end()) return cx_.diag.error(before.loc, "a view of something that is no tensor");
+      View view = from->second;
+      auto steps = steps_between(now.args[0].value(), results[i]);
+      if (!steps) {  // not made of views: memory of its own
+        own(before.results[i], results[i]);
+        continue;
+      }
+      view.chain.insert(view.chain.end(), steps->begin(), steps->end());
+      view.current = results[i];
+      views_[before.results[i]] = std::move(view);
+    }
+    if (expanded) g_.erase(id);
+  }
+
+  // The views that lead from `source` to `result`, outermost last.
+  std::optional<std::vector<Step>> steps_between(ValueId source, ValueId result) const {
+    std::vector<Step> steps;
+    while (result != source) {
+      const NodeId def = g_.value(result).def;
+      if (!def) return std::nullopt;
+      const Node& n = g_.node(def);
+      if (n.args.empty() || !n.args[0].is_value()) return std::nullopt;
+      const std::string& op = n.op->name();
+      // What changes nothing but may be in the way.
+      if (op != "aten.clone" && op != "aten.contiguous") {
+        if (!n.op->schema().is_view()) return std::nullopt;
+        steps.push_back({n.op, n.args});
+      }
+      result = n.args[0].value();
+    }
+    std::reverse(steps.begin(), steps.end());
+    return steps;
+  }
+
+  void visit_write(NodeId id, const Node& before) {
+    const Node now = g_.node(id);
+    const Schema& schema = now.op->schema();
+    const std::string name = now.op->name();
+    // "aten.add_.Tensor" -> "aten.add.Tensor"
+    std::string functional = name;
+    const size_t op_end = functional.find('.', functional.find('.') + 1);
+    const size_t underscore = (op_end == std::string::npos ? functional.size() : op_end) - 1;
+    if (functional[underscore] == '_') functional.erase(underscore, 1);
+    const ValueId target = before.args[0].value();
+    if (functional == "aten.detach" || functional == "aten.requires_grad") {
+      alias_results(before, target);
+      g_.erase(id);
+      return;
+    }
+    const OpDef* op = Registry::global().find(functional);
+    if (functional == name || !op || op->schema().params.size() != schema.params.size()) {
+      cx_.diag.error(before.loc, fmt::format("operator {} writes in place and is not supported", name));
+      return;
+    }
+    Builder b(g_, before.loc, id);
+    const ValueId old = now.args[0].value();
+    ValueId value = b.call(functional, now.args);
+    if (!b.failed() && b.tensor(value).sizes != b.tensor(old).sizes) value = b.expand(value, b.tensor(old).sizes);
+    if (!b.failed()) value = b.cast(value, b.tensor(old).dtype);
+    if (!b.failed()) write(target, value, b);
+    check(b, before.loc);
+    alias_results(before, target);
+    g_.erase(id);
+  }
+
+  void alias_results(const Node& before, ValueId target) {
+    for (ValueId r : before.results)
+      if (auto it = views_.find(target); it != views_.end()) {
+        View copy = it->second;
+        views_[r] = std::move(copy);
+      }
+  }
+
+  void add_mutation_outputs() {
+    std::vector<Arg> values;
+    std::vector<OutputSpec> specs;
+    for (const auto kind : {OutputSpec::Kind::BufferMutation, OutputSpec::Kind::InputMutation})
+      for (size_t i = 0; i < m_.inputs.size(); ++i) {
+        auto it = views_.find(g_.inputs[i]);
+        if (it == views_.end()) continue;
+        const StorageState& s = storages_[it->second.storage];
+        const bool user = !m_.inputs[i].is_weight();
+        if (s.version == 0 || user != (kind == OutputSpec::Kind::InputMutation)) continue;
+        values.push_back(s.current);
+        specs.push_back({kind, m_.inputs[i].name, {}});
+      }
+    // Behind mutations that the archive's signature has already, before the user's outputs.
+    size_t at = 0;
+    while (at < m_.outputs.size() && m_.outputs[at].kind != OutputSpec::Kind::UserOutput) ++at;
+    g_.outputs.insert(g_.outputs.begin() + static_cast<ptrdiff_t>(at), values.begin(), values.end());
+    m_.outputs.insert(m_.outputs.begin() + static_cast<ptrdiff_t>(at), specs.begin(), specs.end());
+  }
+
+  void check(Builder& b, const Location& loc) {
+    if (b.failed()) cx_.diag.error(loc, b.status().failure().message);
+  }
+
+  Method& m_;
+  Graph& g_;
+  PassContext& cx_;
+  std::vector<StorageState> storages_;
+  std::unordered_map<ValueId, View> views_;
+};
+
+// Strides matter to aliasing only; layouts of computed values are decided by passes/dim_order.
+void forget_layouts(Graph& g) {
+  for (uint32_t i = 0; i < g.value_count(); ++i) {
+    Value& v = g.value(ValueId(i));
+    v.type.tensor.strides.clear();
+    if (v.def) v.type.tensor.dim_order.clear();
+  }
+}
+
+}  // namespace
+
+Status functionalize(Program& p, PassContext& cx) {
+  EDGEC_TRY_VOID(for_each_graph(p, [&](Method& m, Graph& g) -> Status {
+    std::vector<DimOrder> layouts;  // of the outputs, as the archive has them
+    for (const Arg& a : g.outputs) layouts.push_back(a.is_value() ? g.tensor(a.value()).dim_order : DimOrder{});
+    EDGEC_TRY_VOID(Functionalizer(m, g, cx).run());
+    forget_layouts(g);
+    if (&g != m.graph.get()) return Status();
+    for (InputSpec& in : m.inputs)
+      for (const OutputSpec& out : m.outputs) in.mutated = in.mutated || (out.kind != OutputSpec::Kind::UserOutput && out.target == in.name);
+    for (size_t i = 0; i < layouts.size(); ++i) m.outputs[m.outputs.size() - layouts.size() + i].dim_order = layouts[i];
+    return Status();
+  }));
+  p.stage = Stage::Functional;
+  return {};
+}
+
+}  // namespace edgec::passes

@@ -1,0 +1,62 @@
+// Which operators a stage may hold.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "verify/rules.h"
+
+namespace edgec {
+namespace {
+
+void no_writes(const CheckedGraph& c) {
+  for_each_node(c, [&](NodeId id, const Node& n) {
+    if (n.op->schema().mutates()) c.fault(id, "writes to one of its arguments");
+  });
+}
+
+// %n = aten.sym_size.int(%x, 0); aten.view(%x, [%n]): after the ATen stage the argument is the expression of %n.
+void sizes_are_expressions(const CheckedGraph& c) {
+  for_each_node(c, [&](NodeId id, const Node& n) {
+    const auto& params = n.op->schema().params;
+    for (size_t i = 0; i < n.args.size(); ++i) {
+      if (params[i].type != ArgType::Int && params[i].type != ArgType::SymInt) continue;
+      for_each_value(n.args[i], [&](const ValueId& v) {
+        c.fault(id, fmt::format("argument {} holds %{} where its expression is expected", params[i].name,
+                                c.graph.value(v).name));
+      });
+    }
+  });
+}
+
+bool all_symbolic(const Graph& g, const Node& n) {
+  return std::all_of(n.results.begin(), n.results.end(), [&](ValueId v) { return !g.type(v).is_tensor(); });
+}
+
+// Kept whole for a backend, computed on expressions, or made by edgec: no kernel of its own is needed.
+bool needs_no_kernel(const Graph& g, const Node& n) {
+  constexpr std::array<std::string_view, 4> own = {"prim", "higher_order", "delegate", "executorch_prim"};
+  return n.op->keep_whole || all_symbolic(g, n) || std::find(own.begin(), own.end(), n.op->schema().ns) != own.end();
+}
+
+void executable(const CheckedGraph& c) {
+  for_each_node(c, [&](NodeId id, const Node& n) {
+    if (!n.op->known)
+      c.fault(id, "is not in the operator table");
+    else if (!n.op->kernel.exists() && !needs_no_kernel(c.graph, n))
+      c.fault(id, "has no kernel and was not expanded");
+  });
+}
+
+constexpr Rule kRules[] = {
+    {"no-writes", Stage::Functional, Stage::Exec, "no operator writes to its arguments", no_writes},
+    {"sizes-are-expressions", Stage::Functional, Stage::Backend, "sizes in arguments are expressions, not values",
+     sizes_are_expressions},
+    {"executable", Stage::Core, Stage::Exec, "every operator is known and has a kernel, or needs none", executable},
+};
+
+}  // namespace
+
+std::span<const Rule> operator_rules() { return kRules; }
+
+}  // namespace edgec
