@@ -23,6 +23,7 @@ void register_all() {
     define_sort(ops);
     define_joins(ops);
     define_create(ops);
+    define_resize(ops);
   });
 }
 
