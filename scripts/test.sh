@@ -67,8 +67,10 @@ tests_of() {
 runner() {
   local log=$logs/$1.log last
   shift
-  "$@" 2>&1 | tee "$log" | grep -v '^ok '
+  "$@" 2>&1 | tee "$log" |
+    awk -v log_file="$log" '!/^(ok |[0-9]+ of [0-9]+ )/ && ++n <= 60 { print } END { if (n > 60) print "... and " (n - 60) " more lines in " log_file; fflush() }'
   last=$(tail -n 1 "$log")
+  echo "$last"
   if [[ $last =~ ^([0-9]+)\ of\ ([0-9]+)\  ]] && [ "${BASH_REMATCH[2]}" != 0 ]; then
     count "${BASH_REMATCH[1]}" $((BASH_REMATCH[2] - BASH_REMATCH[1]))
   else
