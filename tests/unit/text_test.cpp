@@ -108,6 +108,15 @@ method @forward(
 )");
 }
 
+TEST(Text, mutated_inputs_and_layouts_of_outputs) {
+  expect_canonical(R"(stage functional
+constant #0 "k" f32[2]
+method @forward(%k: f32[2] = buffer "k" #0 transient mutated, %x: f32[2] = input "x" mutated) {
+  return %x -> buffer "k", %k order {0,2,3,1} -> input "x", %x order {1,0}
+}
+)");
+}
+
 TEST(Text, values_of_small_constants_in_every_dtype) {
   std::string text = "stage aten\n";
   int k = 0;
@@ -209,9 +218,9 @@ method @f(%x: f32[s0, 3] = input "x", %y: i64[1] = input "y") {
 }
 )");
   expect_error("method @f(%x: f32[2]) {\n  %a = aten.relu()\n  return\n}",
-               "2:8: aten.relu lacks its argument self, a tensor");
+               "2:8: aten.relu: argument \"self\" is missing or of another kind than the operator takes");
   expect_error("method @f(%x: f32[2]) {\n  %a = aten.relu(3)\n  return\n}",
-               "2:8: aten.relu is called with a number where it needs a tensor");
+               "2:8: aten.relu: argument \"self\" is missing or of another kind than the operator takes");
   expect_error("method @f(%x: f32[2]) {\n  %a = aten.relu(%x, %x) : f32[2]\n  return\n}",
                "2:8: aten.relu takes 1 arguments, 2 given");
   expect_error("method @f(%x: f32[2]) {\n  %a = aten.relu(%x, selfie=%x) : f32[2]\n  return\n}",
