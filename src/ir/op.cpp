@@ -304,6 +304,47 @@ Result<std::vector<Arg>> bind_args(const OpDef& op, std::vector<Arg> positional,
   return args;
 }
 
+// A parameter of type Tensor takes a number where torch's Python bindings do (x + 1 is add.Tensor with a number).
+static bool takes_number(const OpDef& op, const Param& p) {
+  return !p.list && (p.name == "other" || p.name == "value" || p.name == "exponent" || p.name == "min" || p.name == "max" ||
+                     (p.name == "self" && op.name() == "aten.where.self"));
+}
+
+static bool arg_fits(const Graph& g, const OpDef& op, const Param& p, const Arg& a, bool item) {
+  if (a.is_none()) return p.optional || (item && p.list_of_optional) || p.type == ArgType::Layout || p.type == ArgType::Device ||
+                          p.type == ArgType::Generator || p.type == ArgType::Object || p.type == ArgType::MemoryFormat ||
+                          (p.default_value && std::holds_alternative<std::monostate>(p.default_value->value));
+  if (p.list && !item) {
+    if (!a.is_list()) return p.list_size > 0 && arg_fits(g, op, p, a, true);
+    return std::all_of(a.list().begin(), a.list().end(), [&](const Arg& i) { return arg_fits(g, op, p, i, true); });
+  }
+  const bool symbol = a.is_value() && g.type(a.value()).is_sym();
+  const auto sort = [&] { return expr_of(g, a).sort(); };
+  switch (p.type) {
+    case ArgType::Tensor:
+      return (a.is_value() && g.type(a.value()).is_tensor()) || ((a.is_number() || symbol) && takes_number(op, p)) ||
+             ((symbol || a.is_expr()) && op.schema().ns == "higher_order");
+    case ArgType::Int:
+    case ArgType::SymInt: return a.is_bool() || ((a.is_expr() || symbol) && sort() != sym::Sort::Float);
+    case ArgType::Float: return a.is_number() || symbol;
+    case ArgType::Bool: return a.is_bool() || ((a.is_expr() || symbol) && sort() != sym::Sort::Float);
+    case ArgType::Scalar: return a.is_number() || symbol;
+    case ArgType::String: return std::holds_alternative<std::string>(a.state);
+    case ArgType::DType: return std::holds_alternative<DType>(a.state);
+    case ArgType::MemoryFormat: return std::holds_alternative<MemoryFormat>(a.state);
+    default: return true;
+  }
+}
+
+Status check_args(const Graph& g, const OpDef& op, std::span<const Arg> args) {
+  const Schema& s = op.schema();
+  if (args.size() != s.params.size()) return model_error(fmt::format("{} takes {} arguments, {} given", op.name(), s.params.size(), args.size()));
+  for (size_t i = 0; i < args.size(); ++i)
+    if (!arg_fits(g, op, s.params[i], args[i], false))
+      return model_error(fmt::format("{}: argument \"{}\" is missing or of another kind than the operator takes", op.name(), s.params[i].name));
+  return {};
+}
+
 // ---- Builder ------------------------------------------------------------------------------------------------------
 
 std::vector<ValueId> Builder::call_all(std::string_view name, std::vector<Arg> positional, const NamedArgs& named) {

@@ -119,6 +119,8 @@ Result<std::vector<Type>> infer(const Graph& g, const OpDef& op, std::span<const
 using NamedArgs = std::vector<std::pair<std::string, Arg>>;
 Result<std::vector<Arg>> bind_args(const OpDef& op, std::vector<Arg> positional, const NamedArgs& named = {});
 Arg default_arg(const Param& p);
+// Whether every argument is of the kind that its parameter takes. Rules and expansions may rely on it.
+Status check_args(const Graph& g, const OpDef& op, std::span<const Arg> args);
 
 // The operator table. Entries have stable addresses.
 class Registry {

@@ -4,7 +4,6 @@
 
 #include <cmath>
 
-#include "ir/check_args.h"
 #include "ir/op.h"
 #include "pt2/archive.h"
 #include "pt2/location.h"
