@@ -72,9 +72,11 @@ const OpDef* Registry::unknown(std::string_view full_name, std::span<const std::
   auto def = std::make_unique<OpDef>();
   def->schema_text = fmt::format("{}({}) -> ({})", text, params, returns);
   def->known = false;
+  // One placeholder per signature: calls leave out defaults, so that their argument counts differ.
+  if (auto it = by_name_.find(def->schema_text); it != by_name_.end()) return it->second;
   if (auto parsed = parse_schema(def->schema_text); !parsed) return nullptr;
   OpDef* raw = def.get();
-  by_name_.emplace(std::string(full_name), raw);
+  by_name_.emplace(raw->schema_text, raw);
   defs_.push_back(std::move(def));
   return raw;
 }
@@ -229,7 +231,12 @@ DType result_type(const Graph& g, std::span<const Arg> args) {
   for (const Arg& a : args) visit(visit, a);
   // A lower priority takes part only when its category is higher.
   std::optional<DType> r = dim;
-  if (zero && (!r || category(*zero) > category(*r))) r = r ? promote_types(*r, *zero) : *zero;
+  if (zero && (!r || category(*zero) > category(*r))) {
+    if (r == DType::F16 && is_complex(*zero))
+      r = DType::C32;  // the complex dtype of the tensor's own width
+    else
+      r = r ? promote_types(*r, *zero) : *zero;
+  }
   if (wrapped && (!r || category(*wrapped) > category(*r))) {
     if (r && category(*wrapped) == 2)
       r = DType::F32;  // integer tensor with a float number: the default dtype

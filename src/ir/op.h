@@ -48,7 +48,7 @@ struct OpDef {
   LayoutRule layout = LayoutRule::Contiguous;
   bool random = false;       // two calls differ: never merged, never dropped by CSE
   bool side_effect = false;  // asserts and the like: kept without users
-  bool keep_whole = false;   // a kernel exists for the whole although it could be expanded
+  bool defines_symbols = false;  // results bring new symbols (item, nonzero): kept while the symbols may be used
   bool in_place_ok =
       false;  // the kernel may write its result over an operand of equal size (runtime-facts.md, "Memory")
   bool memory_view = false;  // the result is the operand's bytes with another shape: costs nothing when planned

@@ -31,7 +31,7 @@ const TensorData* Method::constant_of(const Graph& g, ValueId v) const {
   if (!value.def) {
     if (&g != graph.get()) return nullptr;
     const InputSpec* spec = spec_of(v);
-    return spec && spec->is_weight() ? &constants[spec->data.index].data : nullptr;
+    return spec && spec->is_weight() && !spec->mutated ? &constants[spec->data.index].data : nullptr;
   }
   const Node& n = g.node(value.def);
   if (n.op->name() != "prim.constant") return nullptr;
@@ -39,7 +39,7 @@ const TensorData* Method::constant_of(const Graph& g, ValueId v) const {
 }
 
 static bool has_effect(const Graph& g, const Node& n) {
-  if (n.op->side_effect || n.op->schema().mutates()) return true;
+  if (n.op->side_effect || n.op->defines_symbols || n.op->schema().mutates()) return true;
   auto inner_effect = [&](const Graph& sub) {
     for (NodeId i = sub.first(); i; i = sub.next(i))
       if (has_effect(sub, sub.node(i))) return true;

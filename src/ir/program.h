@@ -31,6 +31,7 @@ struct InputSpec {
   ConstId data;
   Arg literal;
   bool persistent = true;  // buffers
+  bool mutated = false;    // the method writes it: not a constant, even where it has an initial value
   bool is_weight() const { return kind <= Kind::Constant; }
 };
 

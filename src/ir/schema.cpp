@@ -47,7 +47,7 @@ class SchemaParser {
     while (ok_ && !eat(")")) {
       if (eat("*")) {
         kwarg_only = true;
-      } else {
+      } else if (!eat("...")) {  // any further arguments: of no operator that a graph can hold
         Param p = param();
         p.kwarg_only = kwarg_only;
         out.params.push_back(std::move(p));
@@ -131,56 +131,63 @@ class SchemaParser {
     return std::nullopt;
   }
 
-  TypeText type() {
+  static bool takes_types(std::string_view n) {
+    return n == "Dict" || n == "Future" || n == "RRef" || n == "Await" || n == "Union" || n == "Tuple" ||
+           n == "NamedTuple";
+  }
+
+  // "int[2]?", "Tensor(a!)[]", "Dict(str, t)(a!)", "(int, t)", "__torch__.some.Class"
+  TypeText type(int depth = 0) {
     TypeText t;
-    std::string n = identifier();
-    if (n == "__torch__") {  // a TorchScript class
-      while (eat(".")) identifier();
-      t.type = ArgType::Object;
-    } else if (auto known = type_named(n)) {
-      t.type = *known;
+    t.type = ArgType::Object;
+    if (depth > 20) {
+      ok_ = false;
+    } else if (eat("(")) {
+      types_up_to_parenthesis(depth);
     } else {
-      t.type = ArgType::Object;
+      const std::string n = identifier();
+      if (auto known = type_named(n)) t.type = *known;
+      while (n == "__torch__" && eat(".")) identifier();  // a TorchScript class
+      if (takes_types(n) && eat("(")) types_up_to_parenthesis(depth);
     }
-    if (t.type == ArgType::Tensor && eat("(")) {
-      std::string a = identifier();
-      t.alias = a.empty() ? 0 : a[0];
-      while (eat("|")) identifier();
-      if (eat("!")) t.written = true;
-      if (eat("->")) {  // (a! -> a|b)
-        eat("*");
-        identifier_or_star();
-      }
-      expect(")");
-    }
-    for (;;) {
+    while (ok_) {
       if (eat("?")) {
         t.optional = true;
       } else if (eat("[")) {
-        if (t.optional) {
-          t.list_of_optional = true;
-          t.optional = false;
-        }
+        t.list_of_optional = t.optional;
+        t.optional = false;
         t.list = true;
         if (!eat("]")) {
-          t.list_size = static_cast<int>(integer());
+          const int64_t size = integer();
+          ok_ = ok_ && size > 0 && size < 1000;
+          t.list_size = static_cast<int>(size);
           expect("]");
         }
-        if (t.type == ArgType::Tensor && eat("(")) {  // Tensor[](a!)
-          std::string a = identifier();
-          t.alias = a.empty() ? 0 : a[0];
-          if (eat("!")) t.written = true;
-          expect(")");
-        }
+      } else if (eat("(")) {
+        alias(t);
       } else {
-        return t;
+        break;
       }
     }
+    return t;
   }
-  void identifier_or_star() {
-    do {
-      if (!eat("*")) identifier();
-    } while (eat("|"));
+  void types_up_to_parenthesis(int depth) {
+    do type(depth + 1);
+    while (ok_ && eat(","));
+    expect(")");
+  }
+  // "a)", "a!)", "a|b)", "a! -> a|b)", "a -> *)", "*)"
+  void alias(TypeText& t) {
+    if (!eat("*")) {
+      const std::string a = identifier();
+      t.alias = a.empty() ? 0 : a[0];
+      while (eat("|")) identifier();
+    }
+    if (eat("!")) t.written = true;
+    if (eat("->")) do {
+        if (!eat("*")) identifier();
+      } while (ok_ && eat("|"));
+    expect(")");
   }
 
   SchemaDefault default_value() {
@@ -219,14 +226,23 @@ class SchemaParser {
     return {integer()};
   }
   SchemaDefault quoted(char end) {
-    size_t n = s_.find(end);
-    if (n == std::string_view::npos) {
-      ok_ = false;
-      return {};
+    // Pairs: the letter of an escape and what it stands for.
+    constexpr std::string_view escapes = "n\nt\tf\fv\v";
+    std::string out;
+    for (size_t i = 0; i < s_.size(); ++i) {
+      if (s_[i] == end) {
+        s_.remove_prefix(i + 1);
+        return {std::move(out)};
+      }
+      if (s_[i] == '\\' && i + 1 < s_.size()) {
+        const size_t known = escapes.find(s_[++i]);  // odd when it is no letter of the list
+        out += known % 2 == 0 ? escapes[known + 1] : s_[i];
+      } else {
+        out += s_[i];
+      }
     }
-    SchemaDefault d{std::string(s_.substr(0, n))};
-    s_.remove_prefix(n + 1);
-    return d;
+    ok_ = false;
+    return {};
   }
 
   Param param() {

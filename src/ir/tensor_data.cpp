@@ -237,12 +237,15 @@ uint32_t encode(const SmallFloat& f, float x) {
     if (f.special == SmallFloat::OneNan) return f.sign_bit;
     return sign | (f.special == SmallFloat::NoInfinity ? top : f.mantissa_bits == 10 ? infinity | 0x200 : top);
   }
-  const uint32_t overflow = f.special == SmallFloat::Ieee ? infinity : top;
+  // Where there is no infinity the largest number stands for all above it (e4m3fn, as torch 2.13) or NaN does.
+  const uint32_t overflow = f.special == SmallFloat::Ieee         ? infinity
+                            : f.special == SmallFloat::NoInfinity ? top - 1
+                                                                  : top;
   uint32_t code = overflow + 1;
   if (std::isfinite(x)) {
     int exponent = 0;
     std::frexp(x, &exponent);  // |x| = m * 2^exponent, m in [0.5, 1)
-    const int field = std::max(exponent - 1 + f.bias, 1);
+    const int field = x == 0 ? 1 : std::max(exponent - 1 + f.bias, 1);
     const double fraction = std::nearbyint(std::ldexp(std::fabs(x), f.mantissa_bits + f.bias - field));
     if (field < 64) code = (uint32_t(field - 1) << f.mantissa_bits) + uint32_t(fraction);
   }

@@ -34,6 +34,9 @@ void define_symbolic(Table& ops) {
         return std::vector<Type>{Type::sym(c.tensor("self").sizes[d])};
       })
       .kernel("sym_size.int");
+  // The number in a tensor of one element. In an archive its result is a new symbol.
+  for (const char* schema : {"aten::_local_scalar_dense(Tensor self) -> Scalar", "aten::item(Tensor self) -> Scalar"})
+    ops.define(schema).defines_symbols().kernel("_local_scalar_dense");
   ops.define("aten::sym_numel(Tensor self) -> SymInt").infer([](const Call& c) -> Result<std::vector<Type>> {
     return std::vector<Type>{Type::sym(numel(c.tensor("self").sizes))};
   });

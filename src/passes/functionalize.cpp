@@ -281,8 +281,10 @@ Status functionalize(Program& p, PassContext& cx) {
     for (const Arg& a : g.outputs) layouts.push_back(a.is_value() ? g.tensor(a.value()).dim_order : DimOrder{});
     EDGEC_TRY_VOID(Functionalizer(m, g, cx).run());
     forget_layouts(g);
-    if (&g == m.graph.get())
-      for (size_t i = 0; i < layouts.size(); ++i) m.outputs[m.outputs.size() - layouts.size() + i].dim_order = layouts[i];
+    if (&g != m.graph.get()) return Status();
+    for (InputSpec& in : m.inputs)
+      for (const OutputSpec& out : m.outputs) in.mutated = in.mutated || (out.kind != OutputSpec::Kind::UserOutput && out.target == in.name);
+    for (size_t i = 0; i < layouts.size(); ++i) m.outputs[m.outputs.size() - layouts.size() + i].dim_order = layouts[i];
     return Status();
   }));
   p.stage = Stage::Functional;

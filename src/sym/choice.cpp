@@ -7,36 +7,62 @@
 namespace edgec::sym {
 namespace {
 
-constexpr size_t kMaxPairwise = 16;  // operands of one max that are compared with each other
+constexpr size_t kMaxOperands = 100;  // of one max: each is compared with each
 
 void flatten(Kind kind, const Expr& e, std::vector<Expr>& out) {
   if (e.kind() != kind) return out.push_back(e);
   for (const Expr& o : e.operands()) flatten(kind, o, out);
 }
 
-bool dominated(Kind kind, const Expr& a, const Expr& by) {
-  return (kind == Kind::Max ? less_equal(a, by) : less_equal(by, a)) == Proof::Yes;
+// Of two that are always equal the constant stays, else the structurally lesser one.
+bool dominated(Kind kind, const Expr& x, const Expr& by) {
+  auto at_most = [kind](const Expr& a, const Expr& b) {
+    return kind == Kind::Max ? less_equal(a, b) : less_equal(b, a);
+  };
+  if (at_most(x, by) != Proof::Yes) return false;
+  if (at_most(by, x) != Proof::Yes) return true;
+  return !(x == by) && (by.is_static() || (!x.is_static() && structural_less(by, x)));
+}
+
+Expr extreme(Kind kind, Expr a, Expr b);
+
+// Takes out what `others` beat. Within one finished max nothing beats anything, so only the two sides are compared.
+void drop_dominated(Kind kind, std::vector<Expr>& from, const std::vector<Expr>& others) {
+  std::erase_if(from, [&](const Expr& x) {
+    return std::any_of(others.begin(), others.end(), [&](const Expr& y) { return dominated(kind, x, y); });
+  });
+}
+
+// max(float(a), 1.5, float(b)) is max(float(max(a, b)), 1.5).
+void gather_whole(Kind kind, std::vector<Expr>& all) {
+  std::optional<Expr> gathered;
+  size_t count = 0;
+  for (const Expr& e : all)
+    if (auto x = whole(e)) {
+      gathered = !gathered ? *x : extreme(kind, *gathered, *x);
+      ++count;
+    }
+  if (count < 2) return;
+  std::erase_if(all, [](const Expr& e) { return whole(e).has_value(); });
+  std::vector<Expr> one{to_float(*gathered)};
+  drop_dominated(kind, all, one);
+  drop_dominated(kind, one, all);
+  all.insert(all.end(), one.begin(), one.end());
 }
 
 // One form for any order and nesting: sorted, without operands that another one always beats, nested to the right.
 Expr extreme(Kind kind, Expr a, Expr b) {
   if (!unify(a, b)) return invalid();
-  if (auto i = whole(a), j = whole(b); a.sort() == Sort::Float && i && j)
-    return to_float(kind == Kind::Max ? max(*i, *j) : min(*i, *j));
-  std::vector<Expr> all;
+  std::vector<Expr> all, more;
   flatten(kind, a, all);
-  flatten(kind, b, all);
-  std::sort(all.begin(), all.end(), structural_less);
+  flatten(kind, b, more);
+  if (all.size() + more.size() > kMaxOperands) return invalid();
+  drop_dominated(kind, all, more);
+  drop_dominated(kind, more, all);
+  all.insert(all.end(), more.begin(), more.end());
+  if (a.sort() == Sort::Float) gather_whole(kind, all);
+  std::sort(all.begin(), all.end(), last_if_constant);
   all.erase(std::unique(all.begin(), all.end()), all.end());
-  if (all.size() <= kMaxPairwise)
-    for (size_t i = 0; i < all.size();) {
-      bool drop = false;
-      for (size_t j = 0; j < all.size() && !drop; ++j) drop = i != j && dominated(kind, all[i], all[j]);
-      if (drop)
-        all.erase(all.begin() + static_cast<ptrdiff_t>(i));
-      else
-        ++i;
-    }
   Expr result = all.back();
   for (size_t i = all.size() - 1; i-- > 0;) result = make(kind, result.sort(), {all[i], result});
   return result;

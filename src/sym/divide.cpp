@@ -49,6 +49,7 @@ Poly map_terms(const Poly& p, int64_t (*variable)(int64_t, int64_t), int64_t (*c
 
 int64_t trunc_div(int64_t a, int64_t b) { return a / b; }
 int64_t trunc_mod(int64_t a, int64_t b) { return a % b; }
+int64_t drop_multiple(int64_t a, int64_t b) { return a % b == 0 ? 0 : a; }
 int64_t floor_div64(int64_t a, int64_t b) { return static_cast<int64_t>(floor_div(a, b)); }
 int64_t floor_mod64(int64_t a, int64_t b) { return static_cast<int64_t>(floor_mod(a, b)); }
 
@@ -80,11 +81,12 @@ Expr floordiv_by_number(const Expr& a, int64_t k) {
 }
 
 Expr mod_by_number(const Expr& a, int64_t k) {
+  Poly p = terms_of(a);
+  if (Poly rest = map_terms(p, drop_multiple, floor_mod64, k); from_terms(rest) != a) return mod(from_terms(rest), k);
   if (auto q = known_quotient(a, k)) {
     Expr rest = sub(a, mul(*q, k));
     if (!rest.is_invalid()) return rest;
   }
-  Poly p = terms_of(a);
   if (!map_terms(p, trunc_div, floor_div64, k).empty())
     return mod(from_terms(map_terms(p, trunc_mod, floor_mod64, k)), k);
   auto g = static_cast<int64_t>(std::gcd(gcd_of_coefficients(p, false), static_cast<uint64_t>(k)));

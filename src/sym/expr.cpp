@@ -88,6 +88,11 @@ int structural_compare(const Expr& a, const Expr& b) {
 
 bool structural_less(const Expr& a, const Expr& b) { return structural_compare(a, b) < 0; }
 
+bool last_if_constant(const Expr& a, const Expr& b) {
+  bool x = a.constant_float().has_value(), y = b.constant_float().has_value();
+  return x != y ? y : structural_less(a, b);
+}
+
 std::vector<Expr> free_symbols(Expr e) {
   std::set<Expr, ExprLess> found;
   std::set<const ExprNode*> seen;

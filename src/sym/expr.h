@@ -19,36 +19,19 @@ class Context;
 struct ExprNode;
 
 enum class Sort : uint8_t { Int, Float, Bool };
+// clang-format off
 enum class Kind : uint8_t {
-  IntConst,
-  FloatConst,
-  BoolConst,
-  Symbol,
-  Add,
-  Mul,
-  Pow,  // n-ary sum; n-ary product; integer power. Int or Float by their operands
-  FloorDiv,
-  Mod,  // Python semantics (floor; sign of the divisor)
-  Max,
-  Min,
-  Abs,
-  TrueDiv,
-  ToFloat,
-  Sqrt,  // results are Float
-  FloorToInt,
-  CeilToInt,
-  TruncToInt,
-  RoundToInt,  // Float -> Int; round is half to even
-  Where,       // where(Bool, a, b)
-  Eq,
-  Ne,
-  Lt,
-  Le,
-  And,
-  Or,
-  Not,     // Bool; a > b is kept as b < a
-  Invalid  // overflow of int64, division by constant zero: has no value and no bounds
+  IntConst, FloatConst, BoolConst, Symbol,
+  Add, Mul, Pow,                 // n-ary sum; n-ary product; integer power. Int or Float by their operands
+  FloorDiv, Mod,                 // Python semantics (floor; sign of the divisor)
+  Max, Min, Abs,                 // of two operands; longer ones nest to the right
+  TrueDiv, ToFloat, Sqrt,        // results are Float; TrueDiv is of two Int (as in Python) or two Float operands
+  FloorToInt, CeilToInt, TruncToInt, RoundToInt,  // Float -> Int; round is half to even
+  Where,                         // where(Bool, a, b)
+  Eq, Ne, Lt, Le, And, Or, Not,  // Bool; a > b is kept as b < a; And, Or of two operands, longer ones nest to the right
+  Invalid                        // overflow of int64, division by constant zero: has no value and no bounds
 };
+// clang-format on
 
 class Expr {
  public:

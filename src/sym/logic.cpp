@@ -35,7 +35,7 @@ Expr equality(Kind kind, Expr a, Expr b) {
     if (!prepare(a, b)) return invalid();
     if (auto d = constant_difference(a, b)) return boolean((*d == 0) == when_same);
   }
-  if (structural_less(b, a)) std::swap(a, b);
+  if (last_if_constant(b, a)) std::swap(a, b);
   return make(kind, Sort::Bool, {a, b});
 }
 

@@ -55,6 +55,7 @@ inline Expr make(Kind kind, Sort sort, std::initializer_list<Expr> operands) {
 }
 
 int structural_compare(const Expr& a, const Expr& b);  // <0, 0, >0
+bool last_if_constant(const Expr& a, const Expr& b);   // structural_less, but constants come after everything else
 
 inline bool is_number(const Expr& e) { return !e.is_invalid() && e.sort() != Sort::Bool; }
 inline bool is_int(const Expr& e) { return !e.is_invalid() && e.sort() == Sort::Int; }

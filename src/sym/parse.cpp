@@ -10,6 +10,8 @@ namespace {
 constexpr size_t kMaxText = 1 << 20;
 constexpr int kMaxNesting = 320;  // of parentheses, calls and signs; kMaxDepth nodes print with less
 
+constexpr std::string_view kMinimum = "9223372036854775808";  // only after a minus
+
 using Unary = Expr (*)(Expr);
 using Binary = Expr (*)(Expr, Expr);
 
@@ -132,7 +134,11 @@ class Parser {
     for (;;) {
       bool plus = peek() == '+';
       if (!plus && peek() != '-') break;
-      ++at_;
+      size_t at_sign = at_++;
+      if (!plus && accept(kMinimum)) {  // its minus belongs to it
+        at_ = at_sign;
+        plus = true;
+      }
       EDGEC_TRY(Expr term, product());
       if (!plus) term = neg(term);
       if (is_int(term) && is_int(terms.back()))
@@ -162,15 +168,7 @@ class Parser {
     if (deeper.too_deep()) return fail("it is nested too deep");
     if (accept("+")) return sign();
     if (!accept("-")) return power();
-    static constexpr std::string_view kMinimum = "9223372036854775808";
-    peek();
-    if (text_.substr(at_, kMinimum.size()) == kMinimum) {
-      size_t end = at_ + kMinimum.size();
-      if (end >= text_.size() || !(is_word(text_[end]) || text_[end] == '.')) {
-        at_ = end;
-        return Expr(kIntMin);
-      }
-    }
+    if (accept(kMinimum)) return Expr(kIntMin);
     EDGEC_TRY(Expr e, sign());
     return neg(e);
   }

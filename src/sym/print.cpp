@@ -163,11 +163,19 @@ class Printer {
   void call(const Expr& e) {
     put(function_name(e.kind()));
     put("(");
-    for (size_t i = 0; i < e.operands().size(); ++i) {
-      if (i > 0) put(", ");
-      print(e.operands()[i]);
-    }
+    arguments(e);
     put(")");
+  }
+
+  // max(a, max(b, c)) prints as max(a, b, c).
+  void arguments(const Expr& e) {
+    for (const Expr& o : e.operands()) {
+      if (&o != e.operands().data()) put(", ");
+      if (o.kind() == e.kind() && (e.kind() == Kind::Max || e.kind() == Kind::Min))
+        arguments(o);
+      else
+        print(o);
+    }
   }
 
   void sum(std::span<const Expr> terms) {
@@ -177,6 +185,8 @@ class Printer {
       if (i > 0) put(minus ? " - " : " + ");
       if (!minus)
         print(terms[i], kProduct);
+      else if (*front == -1 && terms[i].operands().size() == 2)
+        print(terms[i].operands()[1], kProduct);
       else if (terms[i].is_static())
         put(fmt::format("{}", -*front));
       else

@@ -111,11 +111,10 @@ Range step(const Expr& e, const Expr& s) {
       }
       return r;
     }
-    case Kind::Pow: {
-      Range base = range(o[0]), d = step(o[0], s);
-      if (base.lo && *base.lo >= 0 && d.lo && *d.lo >= 0) return {0, std::nullopt};
-      if (base.lo && *base.lo >= 0 && d.hi && *d.hi <= 0) return {std::nullopt, 0};
-      break;
+    case Kind::Pow: {  // the mean value theorem: n * x ** (n - 1) * step for some x in between
+      int64_t n = *o[1].constant();
+      Range slope = interval::mul({n, n}, interval::pow(range(o[0]), n - 1));
+      return interval::mul(slope, step(o[0], s));
     }
     case Kind::FloorDiv: {  // a step of d moves floor(x / k) by floor(d / k) or ceil(d / k)
       auto k = o[1].constant();

@@ -1,0 +1,333 @@
+#include "emit/lower.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "emit/constants.h"
+#include "ir/op.h"
+
+namespace edgec::emit {
+namespace {
+
+// The runtime's MemoryFormat numbers.
+int64_t memory_format_number(MemoryFormat f) {
+  switch (f) {
+    case MemoryFormat::Contiguous: return 0;
+    case MemoryFormat::Preserve: return 1;
+    case MemoryFormat::ChannelsLast: return 2;
+    case MemoryFormat::ChannelsLast3d: return 3;
+  }
+  return 0;
+}
+
+class MethodEmitter {
+ public:
+  MethodEmitter(const Method& m, ConstantPool& constants, ConstantPool& states) : m_(m), g_(*m.graph), constants_(constants), states_(states) {}
+
+  Status run(pte::Plan& plan, std::vector<InstructionOrigin>& origins) {
+    plan_ = &plan;
+    origins_ = &origins;
+    plan.name = m_.name;
+    plan.in_spec = m_.in_spec;
+    plan.out_spec = m_.out_spec;
+    for (size_t i = 0; i < m_.inputs.size(); ++i) {
+      const ValueId v = g_.inputs[i];
+      if (m_.inputs[i].is_weight()) continue;  // emitted where they are used
+      if (m_.inputs[i].kind == InputSpec::Kind::Literal) {
+        plan.inputs.push_back(literal_input(m_.inputs[i].literal));
+      } else {
+        EDGEC_TRY(int32_t index, tensor_value(v));
+        plan.inputs.push_back(index);
+      }
+    }
+    emit_guard_exit();
+    for (NodeId n = g_.first(); n; n = g_.next(n)) EDGEC_TRY_VOID(emit_node(n));
+    for (const Arg& a : g_.outputs) {
+      EDGEC_TRY(int32_t index, output_value(a));
+      plan.outputs.push_back(index);
+    }
+    int64_t arena = 0;
+    for (uint32_t i = 0; i < g_.value_count(); ++i)
+      if (const auto& v = g_.value(ValueId(i)); v.place && v.type.is_tensor())
+        arena = std::max(arena, v.place->offset + upper_bound_bytes(v.type.tensor).value_or(0));
+    plan.buffer_sizes = {0};
+    if (arena > 0 || has_places_) plan.buffer_sizes.push_back((arena + 15) / 16 * 16);
+    return {};
+  }
+
+ private:
+  // ---- values -----------------------------------------------------------------------------------------------------
+
+  int32_t push(pte::Value v) {
+    plan_->values.push_back(std::move(v));
+    return static_cast<int32_t>(plan_->values.size() - 1);
+  }
+
+  // Equal literals share a value: kernels only read them.
+  template <class T>
+  int32_t literal(std::map<T, int32_t>& known, const T& v) {
+    auto [it, fresh] = known.try_emplace(v, 0);
+    if (fresh) it->second = push(v);
+    return it->second;
+  }
+  int32_t integer(int64_t v) { return literal(ints_, v); }
+  int32_t boolean(bool v) { return literal(bools_, v); }
+  int32_t real(double v) {
+    int64_t bits;
+    std::memcpy(&bits, &v, sizeof bits);
+    auto [it, fresh] = doubles_.try_emplace(bits, 0);
+    if (fresh) it->second = push(v);
+    return it->second;
+  }
+  int32_t null() {
+    if (null_ < 0) null_ = push(pte::Null{});
+    return null_;
+  }
+
+  // The runtime compares a literal input with the value in the program: it has a value of its own.
+  int32_t literal_input(const Arg& a) {
+    if (a.is_expr()) return push(*a.expr().constant());
+    if (a.is_float()) return push(std::get<double>(a.state));
+    if (a.is_bool()) return push(std::get<bool>(a.state));
+    if (auto* s = std::get_if<std::string>(&a.state)) return push(*s);
+    return push(pte::Null{});
+  }
+
+  Result<int32_t> tensor_value(ValueId v) {
+    // A write gives its target; a static view of planned memory is a tensor of its own at the same place.
+    while (g_.value(v).def && g_.node(g_.value(v).def).op->schema().mutates()) v = g_.node(g_.value(v).def).args[0].value();
+    auto [it, fresh] = values_.try_emplace(v, 0);
+    if (!fresh) return it->second;
+    const Value& value = g_.value(v);
+    const TensorType& type = value.type.tensor;
+    pte::Tensor t;
+    t.scalar_type = c10_number(type.dtype);
+    for (size_t i = 0; i < type.rank(); ++i) {
+      auto bound = sym::upper_bound(type.sizes[i]);
+      if (!bound || *bound > INT32_MAX || *bound < 0)
+        return model_error(fmt::format("size {} of %{} ({}) is not within the runtime's 32-bit sizes", i, value.name, str(type)));
+      t.sizes.push_back(static_cast<int32_t>(*bound));
+      t.dim_order.push_back(type.dim_order.empty() ? static_cast<uint8_t>(i) : type.dim_order[i]);
+    }
+    if (!type.is_static()) t.dynamism = pte::Dynamism::DynamicBound;
+    if (const TensorData* data = m_.constant_of(g_, v)) {
+      t.data_buffer_idx = constants_.add(*data, type.dim_order) + 1;
+    } else if (value.place) {
+      t.place = pte::Place{value.place->memory_id, static_cast<uint64_t>(value.place->offset)};
+      has_places_ = true;
+      const InputSpec* spec = m_.spec_of(v);
+      if (spec && spec->is_weight()) t.data_buffer_idx = states_.add(m_.constants[spec->data.index].data, type.dim_order) + 1;
+    }
+    return it->second = push(std::move(t));
+  }
+
+  Result<int32_t> value_index(ValueId v) {
+    if (g_.type(v).is_tensor()) return tensor_value(v);
+    auto [it, fresh] = values_.try_emplace(v, 0);
+    if (fresh) it->second = push(int64_t{0});  // overwritten by the operator that computes it
+    return it->second;
+  }
+
+  Result<int32_t> output_value(const Arg& a) {
+    if (a.is_value()) return value_index(a.value());
+    return literal_input(a);  // outputs may be literals; each its own value
+  }
+
+  Result<int32_t> argument(const Arg& a, const Param& p) {
+    if (a.is_none()) {
+      if (p.type != ArgType::Tensor || p.optional || p.list) return null();
+      return push(pte::Tensor{c10_number(DType::U8), {0}, {0}, 0, {}, pte::Dynamism::Static, {}});
+    }
+    if (p.list) return list_argument(a, p);
+    if (a.is_value()) return value_index(a.value());
+    if (auto* e = std::get_if<sym::Expr>(&a.state)) {
+      auto n = e->constant();
+      if (!n) return internal_error(fmt::format("size expression {} was left in argument {}", e->str(), p.name));
+      if (p.type == ArgType::Float) return real(static_cast<double>(*n));
+      if (p.type == ArgType::Bool) return boolean(*n != 0);
+      return integer(*n);
+    }
+    if (auto* d = std::get_if<double>(&a.state)) return real(*d);
+    if (auto* b = std::get_if<bool>(&a.state)) {
+      if (p.type == ArgType::Int || p.type == ArgType::SymInt) return integer(*b);
+      if (p.type == ArgType::Float) return real(*b);
+      return boolean(*b);
+    }
+    if (auto* s = std::get_if<std::string>(&a.state)) return literal(strings_, *s);
+    if (auto* d = std::get_if<DType>(&a.state)) return integer(c10_number(*d));
+    if (auto* f = std::get_if<MemoryFormat>(&a.state)) return integer(memory_format_number(*f));
+    return internal_error(fmt::format("argument {} has no form in a program", p.name));
+  }
+
+  Result<int32_t> list_argument(const Arg& a, const Param& p) {
+    const ArgList one{a};
+    const ArgList& items = a.is_list() ? a.list() : one;
+    if (p.type == ArgType::Tensor) {
+      std::vector<int32_t> indices;
+      for (const Arg& item : items) {
+        if (item.is_none()) {
+          indices.push_back(-1);
+          continue;
+        }
+        EDGEC_TRY(int32_t i, value_index(item.value()));
+        indices.push_back(i);
+      }
+      if (p.list_of_optional) return push(pte::OptionalTensorList{std::move(indices)});
+      return push(pte::TensorList{std::move(indices)});
+    }
+    if (p.type == ArgType::Float) {
+      pte::DoubleList l;
+      for (const Arg& item : items) l.items.push_back(item.is_float() ? std::get<double>(item.state) : item.is_expr() ? item.expr().constant_float().value_or(0) : 0);
+      return push(std::move(l));
+    }
+    if (p.type == ArgType::Bool) {
+      pte::BoolList l;
+      for (const Arg& item : items) l.items.push_back(item == Arg(true) || (item.is_expr() && item.expr().constant().value_or(0) != 0));
+      return push(std::move(l));
+    }
+    std::vector<int64_t> indices;
+    Param element = p;
+    element.list = false;
+    for (const Arg& item : items) {
+      EDGEC_TRY(int32_t i, argument(item, element));
+      indices.push_back(i);
+    }
+    auto [it, fresh] = int_lists_.try_emplace(indices, 0);
+    if (fresh) it->second = push(pte::IntList{std::move(indices)});
+    return it->second;
+  }
+
+  // ---- instructions -----------------------------------------------------------------------------------------------
+
+  void add(pte::Instruction i, const Node& n) {
+    origins_->push_back({static_cast<uint32_t>(plan_->instructions.size()), n.loc, n.op->name()});
+    plan_->instructions.push_back(std::move(i));
+  }
+
+  int32_t op_index(const KernelName& k) {
+    auto [it, fresh] = operators_.try_emplace({k.name, k.overload}, 0);
+    if (fresh) {
+      it->second = static_cast<int32_t>(plan_->operators.size());
+      plan_->operators.push_back({k.name, k.overload});
+    }
+    return it->second;
+  }
+
+  // A guard that fails jumps to instruction 1, which the runtime refuses: a JumpFalse on a number.
+  void emit_guard_exit() {
+    bool any = false;
+    for (NodeId n = g_.first(); n && !any; n = g_.next(n)) any = g_.node(n).op->name() == "prim.guard";
+    if (!any) return;
+    plan_->instructions.push_back(pte::JumpFalse{boolean(false), 2});
+    plan_->instructions.push_back(pte::JumpFalse{integer(0), 1});
+  }
+
+  // A view of planned or constant memory whose sizes are static costs no instruction.
+  bool is_free_view(const Node& n) const {
+    if (!n.op->memory_view) return false;
+    const ValueId r = n.results[0];
+    return g_.tensor(r).is_static() && g_.tensor(n.args[0].value()).is_static() && g_.value(r).place.has_value();
+  }
+
+  Status emit_node(NodeId id) {
+    const Node& n = g_.node(id);
+    const std::string& name = n.op->name();
+    if (name == "prim.constant" || is_free_view(n)) return {};
+    if (name == "prim.guard") {
+      if (!n.args[0].is_value()) return internal_error("a guard without a value");
+      EDGEC_TRY(int32_t cond, value_index(n.args[0].value()));
+      add(pte::JumpFalse{cond, 1}, n);
+      return {};
+    }
+    if (n.op->memory_view) return emit_view(n);
+    if (!n.op->kernel.exists()) return internal_error(fmt::format("{} reached emission without a kernel", name));
+    pte::KernelCall call;
+    call.op = op_index(n.op->kernel);
+    const Schema& s = n.op->schema();
+    for (size_t i = 0; i < n.args.size(); ++i) {
+      const auto& drop = n.op->kernel.drop;
+      if (std::find(drop.begin(), drop.end(), s.params[i].name) != drop.end()) continue;
+      EDGEC_TRY(int32_t index, argument(n.args[i], s.params[i]));
+      call.args.push_back(index);
+    }
+    std::vector<int32_t> outs;
+    for (ValueId r : n.results) {
+      EDGEC_TRY(int32_t index, value_index(r));
+      outs.push_back(index);
+    }
+    // Out variants take the outs as arguments and give them back: one again, or several as a list. Prims and writes only give back.
+    const bool out_variant = !n.results.empty() && g_.type(n.results[0]).is_tensor() && !s.mutates();
+    if (out_variant) call.args.insert(call.args.end(), outs.begin(), outs.end());
+    if (outs.size() == 1) call.args.push_back(outs[0]);
+    else if (outs.size() > 1) call.args.push_back(push(pte::TensorList{outs}));
+    add(std::move(call), n);
+    return {};
+  }
+
+  // Points the result at the operand's bytes at run time.
+  Status emit_view(const Node& n) {
+    pte::KernelCall call;
+    call.op = op_index({"executorch_prim::et_view", "default", {}});
+    EDGEC_TRY(int32_t self, value_index(n.args[0].value()));
+    EDGEC_TRY(int32_t size, argument(n.args[1], n.op->schema().params[1]));
+    EDGEC_TRY(int32_t out, value_index(n.results[0]));
+    call.args = {self, size, out};
+    add(std::move(call), n);
+    return {};
+  }
+
+  const Method& m_;
+  const Graph& g_;
+  ConstantPool &constants_, &states_;
+  pte::Plan* plan_ = nullptr;
+  std::vector<InstructionOrigin>* origins_ = nullptr;
+  bool has_places_ = false;
+  int32_t null_ = -1;
+  std::unordered_map<ValueId, int32_t> values_;
+  std::map<int64_t, int32_t> ints_, doubles_;
+  std::map<bool, int32_t> bools_;
+  std::map<std::string, int32_t> strings_;
+  std::map<std::vector<int64_t>, int32_t> int_lists_;
+  std::map<std::pair<std::string, std::string>, int32_t> operators_;
+};
+
+pte::Plan constant_method(const ConstantMethod& c) {
+  pte::Plan p;
+  p.name = c.name;
+  p.buffer_sizes = {0};
+  for (const Arg& a : c.values) {
+    p.outputs.push_back(static_cast<int32_t>(p.values.size()));
+    if (a.is_expr()) p.values.emplace_back(*a.expr().constant());
+    else if (a.is_float()) p.values.emplace_back(std::get<double>(a.state));
+    else if (a.is_bool()) p.values.emplace_back(std::get<bool>(a.state));
+    else if (auto* s = std::get_if<std::string>(&a.state)) p.values.emplace_back(*s);
+    else p.values.emplace_back(pte::Null{});
+  }
+  return p;
+}
+
+}  // namespace
+
+Result<Emitted> lower(const Program& program) {
+  Emitted out;
+  ConstantPool constants, states;
+  std::vector<const Method*> methods;
+  for (const auto& m : program.methods) methods.push_back(m.get());
+  std::sort(methods.begin(), methods.end(), [](auto* a, auto* b) { return a->name < b->name; });
+  for (const Method* m : methods) {
+    pte::Plan plan;
+    std::vector<InstructionOrigin> origins;
+    EDGEC_TRY_VOID(MethodEmitter(*m, constants, states).run(plan, origins));
+    out.program.plans.push_back(std::move(plan));
+    out.origins.push_back(std::move(origins));
+  }
+  for (const ConstantMethod& c : program.constant_methods) out.program.plans.push_back(constant_method(c));
+  out.program.constants = constants.take_blobs();
+  out.program.initial_states = states.take_blobs();
+  return out;
+}
+
+}  // namespace edgec::emit

@@ -1,0 +1,141 @@
+#include "memory/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/op.h"
+
+namespace edgec::memory {
+namespace {
+
+// What `v` shows of another value's memory: a view node, or the result of a write into its first argument.
+std::optional<ValueId> shares_memory_of(const Graph& g, ValueId v) {
+  const NodeId def = g.value(v).def;
+  if (!def) return std::nullopt;
+  const Node& n = g.node(def);
+  if (n.op->memory_view || n.op->schema().mutates()) return n.args[0].value();
+  return std::nullopt;
+}
+
+int64_t aligned(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
+std::string unbounded_symbols(const TensorType& t) {
+  std::string out;
+  for (const Dim& d : t.sizes)
+    if (!sym::upper_bound(d)) out += (out.empty() ? "" : ", ") + d.str();
+  return out;
+}
+
+}  // namespace
+
+ValueId memory_root(const Graph& g, ValueId v) {
+  while (auto base = shares_memory_of(g, v)) v = *base;
+  return v;
+}
+
+Result<std::vector<Block>> lifetimes(const Method& m, const PlanOptions& options) {
+  const Graph& g = *m.graph;
+  std::vector<Block> blocks;
+  std::unordered_map<ValueId, size_t> index;
+  Diagnostics diag;
+
+  const auto add = [&](ValueId v, uint32_t first, uint32_t last, Location loc) {
+    if (!g.type(v).is_tensor() || m.constant_of(g, v)) return;
+    auto bytes = upper_bound_bytes(g.tensor(v));
+    if (!bytes) {
+      diag.error(loc, fmt::format("the size of %{} ({}) has no upper bound: {}", g.value(v).name, str(g.tensor(v)), unbounded_symbols(g.tensor(v))),
+                 "give one with torch._check at export, or with --bound SYMBOL=N");
+      return;
+    }
+    index[v] = blocks.size();
+    blocks.push_back({v, *bytes, first, last, -1});
+  };
+
+  // Time 0 is the call, the instructions follow from 1, `end` is the return.
+  uint32_t end = 1;
+  for (NodeId n = g.first(); n; n = g.next(n)) ++end;
+  const auto uses = g.use_counts();
+  for (size_t i = 0; i < m.inputs.size(); ++i) {
+    const InputSpec& spec = m.inputs[i];
+    const ValueId v = g.inputs[i];
+    if (spec.is_weight()) {
+      if (spec.mutated) add(v, 0, end, nullptr);  // state lives on between calls
+    } else if (options.alloc_graph_input && uses[v.index] > 0) {
+      add(v, 0, spec.mutated ? end : 0, nullptr);
+    }
+  }
+  uint32_t now = 0;
+  const auto touch = [&](ValueId v) {
+    auto it = index.find(memory_root(g, v));
+    if (it != index.end()) blocks[it->second].last = std::max(blocks[it->second].last, now);
+  };
+  for (NodeId n = g.first(); n; n = g.next(n)) {
+    ++now;
+    const Node& node = g.node(n);
+    for (const Arg& a : node.args) for_each_value(a, touch);
+    for (ValueId r : node.results)
+      if (memory_root(g, r) == r && node.op->name() != "prim.constant") add(r, now, now, node.loc);
+  }
+  now = end;
+  for (const Arg& a : g.outputs) for_each_value(a, touch);
+  if (diag.has_errors()) return diag.failure();
+  if (!options.alloc_graph_output)
+    for (const Arg& a : g.outputs)
+      if (a.is_value())
+        std::erase_if(blocks, [&](const Block& b) { return b.value == memory_root(g, a.value()) && g.value(b.value).def; });
+  return blocks;
+}
+
+void place_greedy(std::vector<Block>& blocks, int64_t alignment) {
+  std::vector<size_t> order(blocks.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return blocks[a].bytes > blocks[b].bytes; });
+  std::vector<size_t> placed;  // by offset
+  for (size_t i : order) {
+    Block& b = blocks[i];
+    int64_t at = 0;
+    for (size_t k : placed) {
+      const Block& p = blocks[k];
+      if (p.last < b.first || b.last < p.first || p.bytes == 0) continue;
+      if (at + b.bytes <= p.offset) break;
+      at = std::max(at, aligned(p.offset + p.bytes, alignment));
+    }
+    b.offset = at;
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), i, [&](size_t x, size_t y) { return blocks[x].offset < blocks[y].offset; }), i);
+  }
+}
+
+static int64_t max_live(const std::vector<Block>& blocks, int64_t alignment) {
+  std::vector<std::pair<uint32_t, int64_t>> events;
+  for (const Block& b : blocks) {
+    events.emplace_back(b.first, aligned(b.bytes, alignment));
+    events.emplace_back(b.last + 1, -aligned(b.bytes, alignment));
+  }
+  std::sort(events.begin(), events.end());
+  int64_t live = 0, peak = 0;
+  for (auto [time, change] : events) peak = std::max(peak, live += change);
+  return peak;
+}
+
+Result<Plan> plan(Method& m, const PlanOptions& options) {
+  Graph& g = *m.graph;
+  EDGEC_TRY(std::vector<Block> blocks, lifetimes(m, options));
+  place_greedy(blocks, options.alignment);
+  Plan p;
+  for (const Block& b : blocks) {
+    g.value(b.value).place = MemoryPlace{1, b.offset};
+    p.arena_bytes = std::max(p.arena_bytes, b.offset + b.bytes);
+  }
+  for (uint32_t i = 0; i < g.value_count(); ++i) {
+    const ValueId v(i);
+    const ValueId root = g.type(v).is_tensor() ? memory_root(g, v) : v;
+    if (root != v) g.value(v).place = g.value(root).place;
+  }
+  p.arena_bytes = aligned(p.arena_bytes, options.alignment);
+  p.max_live_bytes = max_live(blocks, options.alignment);
+  p.blocks = std::move(blocks);
+  return p;
+}
+
+}  // namespace edgec::memory

@@ -1,0 +1,97 @@
+#include <fmt/format.h>
+
+#include <map>
+
+#include "passes/rewriter.h"
+
+// %y = aten.silu(%x)   ->   %s = aten.sigmoid(%x)
+//                           %y = aten.mul.Tensor(%x, %s)
+//
+// Expansions may give operators that expand again. What has neither an expansion nor a kernel is reported, all at once.
+namespace edgec::passes {
+namespace {
+
+bool runs(const OpDef& op) {
+  const std::string& ns = op.schema().ns;
+  return op.kernel.exists() || ns == "prim" || ns == "higher_order" || op.layout == LayoutRule::Any;  // copies become dim_order_ops
+}
+
+class Decomposer {
+ public:
+  Decomposer(Graph& g, PassContext& cx) : rw_(g), g_(g), cx_(cx), budget_(1000 + 200 * g.node_count()) {}
+
+  void run() {
+    for (NodeId id = g_.first(); id;) id = visit(id);
+    rw_.finish();
+  }
+  struct Missing {
+    Location first;
+    size_t uses = 0;
+    bool known = false;
+  };
+  std::map<std::string, Missing> missing;
+
+ private:
+  // Gives the node to visit next: the first of an expansion, or the one behind.
+  NodeId visit(NodeId id) {
+    rw_.refresh(id);
+    const Node& n = g_.node(id);
+    const NodeId next = n.next;
+    if (n.op->expand) {
+      if (budget_-- == 0) {
+        cx_.diag.error(n.loc, fmt::format("operator {} expands without end", n.op->name()), "this is a bug in edgec; please report it");
+        return {};
+      }
+      const NodeId before = n.prev;
+      const Node copy = n;  // the graph grows
+      Builder b(g_, copy.loc, id);
+      auto made = copy.op->expand(b, Call(g_, *copy.op, copy.args));
+      if (!made) {
+        cx_.diag.error(copy.loc, made.failure().message);
+        return next;
+      }
+      if (!made->empty() || copy.results.empty()) {
+        if (made->size() < copy.results.size())
+          cx_.diag.error(copy.loc, fmt::format("the expansion of {} gives {} values for {} results", copy.op->name(), made->size(), copy.results.size()));
+        rw_.replace_node(id, *made);
+        const NodeId first = before ? g_.next(before) : g_.first();
+        return first;
+      }
+    }
+    if (!runs(*g_.node(id).op)) {
+      Missing& m = missing[g_.node(id).op->name()];
+      if (m.uses++ == 0) m.first = g_.node(id).loc;
+      m.known = g_.node(id).op->known;
+    }
+    return next;
+  }
+
+  Rewriter rw_;
+  Graph& g_;
+  PassContext& cx_;
+  size_t budget_;
+};
+
+}  // namespace
+
+Status decompose(Program& p, PassContext& cx) {
+  std::map<std::string, Decomposer::Missing> missing;
+  EDGEC_TRY_VOID(for_each_graph(p, [&](Method&, Graph& g) -> Status {
+    remove_dead_nodes(g);
+    Decomposer d(g, cx);
+    d.run();
+    for (auto& [name, m] : d.missing) {
+      auto& all = missing[name];
+      if (all.uses == 0) all.first = m.first;
+      all.uses += m.uses;
+    }
+    return {};
+  }));
+  for (const auto& [name, m] : missing)
+    cx.diag.error(m.first, fmt::format("operator {} is not supported ({} {})", name, m.uses, m.uses == 1 ? "use" : "uses"));
+  EDGEC_TRY_VOID(outcome(cx));
+  p.stage = Stage::Core;
+  return {};
+}
+
+}  // namespace edgec::passes

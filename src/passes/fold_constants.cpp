@@ -1,0 +1,125 @@
+#include <algorithm>
+
+#include "passes/rewriter.h"
+
+// %t = aten.permute(%w, [1, 0])   ->   %t = prim.constant(#k)     %w a weight: the same bytes with other strides
+// %z = aten.full([], 0.5)         ->   %z = prim.constant(#k)     small tensors of one number
+namespace edgec::passes {
+namespace {
+
+constexpr int64_t kMaxFullElements = 64;          // larger ones are cheaper made at run time than stored
+constexpr int64_t kMaxGatherBytes = 64ll << 20;   // a reshape that strides cannot say copies the weight
+
+std::optional<std::vector<int64_t>> static_sizes(const TensorType& t) {
+  std::vector<int64_t> out;
+  for (const Dim& d : t.sizes) {
+    auto n = d.constant();
+    if (!n) return std::nullopt;
+    out.push_back(*n);
+  }
+  return out;
+}
+
+std::optional<TensorData> permuted(const TensorData& x, const Call& c) {
+  TensorData y = x;
+  const auto order = c.integers("dims");
+  for (size_t i = 0; i < order.size(); ++i) {
+    const auto d = static_cast<size_t>(order[i] < 0 ? order[i] + static_cast<int64_t>(order.size()) : order[i]);
+    y.sizes[i] = x.sizes[d];
+    y.strides[i] = x.strides[d];
+  }
+  return y;
+}
+
+std::optional<TensorData> viewed(const TensorData& x, std::vector<int64_t> sizes) {
+  if (x.nbytes() == 0 || !x.dense_bytes().empty()) {
+    TensorData y = x;
+    y.sizes = std::move(sizes);
+    y.strides = contiguous_strides(y.sizes);
+    return y;
+  }
+  if (x.nbytes() > kMaxGatherBytes) return std::nullopt;
+  return make_tensor_data(x.dtype, std::move(sizes), gather(x));
+}
+
+// A select or slice: a window along one dim.
+std::optional<TensorData> windowed(const TensorData& x, const Call& c, bool select) {
+  auto axis = c.axis("dim", x.sizes.size());
+  if (!axis || x.sizes.empty()) return std::nullopt;
+  const int64_t size = x.sizes[*axis];
+  TensorData y = x;
+  const auto number = [&](std::string_view p) { return c.dim(p).constant(); };
+  const auto wrapped = [&](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + size : i, 0, size); };
+  if (select) {
+    auto index = number("index");
+    if (!index || *index < -size || *index >= size) return std::nullopt;
+    y.offset += (*index < 0 ? *index + size : *index) * x.strides[*axis];
+    y.sizes.erase(y.sizes.begin() + static_cast<ptrdiff_t>(*axis));
+    y.strides.erase(y.strides.begin() + static_cast<ptrdiff_t>(*axis));
+    return y;
+  }
+  const auto start = c.has("start") ? number("start") : std::optional<int64_t>(0);
+  const auto end = c.has("end") ? number("end") : std::optional<int64_t>(size);
+  const auto step = number("step");
+  if (!start || !end || !step || *step < 1) return std::nullopt;
+  const int64_t from = wrapped(*start), to = std::max(wrapped(*end), from);
+  y.offset += (to > from ? from : 0) * x.strides[*axis];
+  y.sizes[*axis] = (to - from + *step - 1) / *step;
+  y.strides[*axis] *= *step;
+  return y;
+}
+
+std::optional<TensorData> filled(const Graph& g, const Node& n) {
+  const TensorType& t = g.tensor(n.results[0]);
+  auto sizes = static_sizes(t);
+  if (!sizes || is_complex(t.dtype)) return std::nullopt;
+  int64_t count = 1;
+  for (int64_t s : *sizes) count = s <= kMaxFullElements ? count * s : kMaxFullElements + 1;
+  const Call c(g, *n.op, n.args);
+  const Arg& fill = c.arg("fill_value");
+  if (count > kMaxFullElements || !fill.is_number() || (fill.is_expr() && !fill.expr().constant_float())) return std::nullopt;
+  std::vector<std::byte> bytes;
+  for (int64_t i = 0; i < count; ++i) {
+    if (fill.is_expr() && fill.expr().constant()) append_integer(bytes, t.dtype, *fill.expr().constant());
+    else append_element(bytes, t.dtype, c.number("fill_value"));
+  }
+  return make_tensor_data(t.dtype, *sizes, std::move(bytes));
+}
+
+std::optional<TensorData> folded(const Method& m, const Graph& g, const Node& n) {
+  if (n.results.size() != 1 || !g.type(n.results[0]).is_tensor()) return std::nullopt;
+  const std::string& op = n.op->name();
+  if (op == "aten.full") return filled(g, n);
+  if (n.args.empty() || !n.args[0].is_value()) return std::nullopt;
+  const TensorData* x = m.constant_of(g, n.args[0].value());
+  if (!x) return std::nullopt;
+  const Call c(g, *n.op, n.args);
+  if (op == "aten.permute") return permuted(*x, c);
+  if (op == "aten.select.int") return windowed(*x, c, true);
+  if (op == "aten.slice.Tensor") return windowed(*x, c, false);
+  if (op == "aten.view")
+    if (auto sizes = static_sizes(g.tensor(n.results[0]))) return viewed(*x, *sizes);
+  return std::nullopt;
+}
+
+}  // namespace
+
+Status fold_constants(Program& p, PassContext&) {
+  const OpDef& constant = Registry::global().get("prim.constant");
+  return for_each_graph(p, [&](Method& m, Graph& g) -> Status {
+    Rewriter rw(g);
+    for (NodeId id : g.nodes_in_order()) {
+      rw.refresh(id);
+      auto data = folded(m, g, g.node(id));
+      if (!data) continue;
+      const Value& old = g.value(g.node(id).results[0]);
+      const ConstId k = m.add_constant(old.name, *std::move(data));
+      const NodeId made = g.add_node(&constant, {k}, {old.type}, g.node(id).loc, id, std::array{old.name});
+      rw.replace_node(id, g.node(made).results);
+    }
+    rw.finish();
+    return {};
+  });
+}
+
+}  // namespace edgec::passes
