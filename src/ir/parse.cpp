@@ -3,9 +3,11 @@
 //   program  = ["stage" word] { constant | method | "constant_method" "@" name "=" list }
 //   constant = "constant" "#k" string dtype "[" sizes "]" ["=" list]        belongs to the method that follows
 //   method   = "method" "@" name "(" {input ","} ")" ["where" {fact ","}] body
-//   input    = "%x" ":" type [place] ["=" spec]            spec: input|parameter|buffer|constant|literal string ...
+//   input    = "%x" ":" type [place] ["=" kind string ["#k"|arg] ["transient"] ["mutated"]]
+//   kind     = "input" | "parameter" | "buffer" | "constant" | "literal"
 //   fact     = symbol ["float"|"bool"] ["in" [lo] ".." [hi]]  |  "{" condition "}" [string]
 //   body     = "{" {node} "return" {output ","} "}"
+//   output   = arg ["order" "{" order "}"] ["->" ("buffer"|"input") string]
 //   node     = [{"%r" ","} "="] op "(" {[name "="] arg ","} ")" [":" {type [place] ","}]
 //   type     = dtype "[" sizes "]" ["{" order "}"] ["strides" "[" sizes "]"] | "none" | "object" string
 //            | ("symint"|"symfloat"|"symbool") number
@@ -17,7 +19,6 @@
 #include <charconv>
 #include <limits>
 
-#include "ir/check_args.h"
 #include "ir/op.h"
 #include "ir/program.h"
 #include "ir/text.h"
@@ -184,7 +185,7 @@ class Parser {
 
   // ---- types ----
 
-  Result<DimOrder> dim_order(size_t rank) {
+  Result<DimOrder> dim_order(std::optional<size_t> rank) {
     const size_t start = s_.offset();
     EDGEC_TRY_VOID(want('{'));
     DimOrder out;
@@ -195,8 +196,9 @@ class Parser {
     }
     DimOrder sorted = out;
     std::sort(sorted.begin(), sorted.end());
-    if (sorted.size() != rank || !is_contiguous_order(sorted))
-      return s_.failure(start, fmt::format("a dim order has each of the {} dims once", rank));
+    const size_t dims = rank.value_or(sorted.size());
+    if (sorted.size() != dims || !is_contiguous_order(sorted))
+      return s_.failure(start, fmt::format("a dim order has each of the {} dims once", dims));
     return is_contiguous_order(out) ? DimOrder() : out;
   }
 
@@ -409,7 +411,8 @@ class Parser {
 
   Result<std::vector<Type>> inferred(const Graph& g, const OpDef& op, std::span<const Arg> args, size_t start) {
     if (!op.known) return s_.failure(start, fmt::format("{} is not in the table: expected `:` and types", op.name()));
-    auto types = infer_checked(g, op, args);
+    if (Status fit = check_args(g, op, args); !fit) return s_.failure(start, fit.failure().message);
+    auto types = infer(g, op, args);
     if (!types) return s_.failure(start, types.failure().message);
     return types;
   }
@@ -486,6 +489,9 @@ class Parser {
 
   Result<OutputSpec> output_spec() {
     OutputSpec spec;
+    if (s_.eat_word("order")) {
+      EDGEC_TRY(spec.dim_order, dim_order({}));
+    }
     if (!s_.eat("->")) return spec;
     if (s_.eat_word("buffer"))
       spec.kind = OutputSpec::Kind::BufferMutation;
@@ -604,7 +610,8 @@ class Parser {
     if (spec.is_weight()) {
       EDGEC_TRY(spec.data, weight(m, spec.name, t, start));
     }
-    if (spec.kind == Kind::Buffer && s_.eat_word("transient")) spec.persistent = false;
+    spec.persistent = !s_.eat_word("transient");
+    spec.mutated = s_.eat_word("mutated");
     return spec;
   }
 

@@ -104,10 +104,7 @@ class Printer {
     out += pad + "  return";
     for (size_t i = 0; i < g.outputs.size(); ++i) {
       out += (i ? ", " : " ") + arg(g, g.outputs[i], indent + 2);
-      if (m && m->outputs[i].kind == OutputSpec::Kind::BufferMutation)
-        out += " -> buffer " + quoted(m->outputs[i].target);
-      if (m && m->outputs[i].kind == OutputSpec::Kind::InputMutation)
-        out += " -> input " + quoted(m->outputs[i].target);
+      if (m) out += output_spec(m->outputs[i]);
     }
     return out + "\n" + pad + "}";
   }
@@ -123,11 +120,14 @@ class Printer {
   }
 
   std::string input_spec(const Method& m, const InputSpec& s) const {
+    return input_kind(m, s) + (s.persistent ? "" : " transient") + (s.mutated ? " mutated" : "");
+  }
+  std::string input_kind(const Method& m, const InputSpec& s) const {
     switch (s.kind) {
       case InputSpec::Kind::Parameter:
         return fmt::format("parameter {} #{}", quoted(s.name), s.data.index);
       case InputSpec::Kind::Buffer:
-        return fmt::format("buffer {} #{}{}", quoted(s.name), s.data.index, s.persistent ? "" : " transient");
+        return fmt::format("buffer {} #{}", quoted(s.name), s.data.index);
       case InputSpec::Kind::Constant:
         return fmt::format("constant {} #{}", quoted(s.name), s.data.index);
       case InputSpec::Kind::UserInput:
@@ -136,6 +136,13 @@ class Printer {
         return fmt::format("literal {} {}", quoted(s.name), arg(*m.graph, s.literal, 0));
     }
     return {};
+  }
+  static std::string output_spec(const OutputSpec& s) {
+    std::string out;
+    if (!s.dim_order.empty()) out += fmt::format(" order {{{}}}", fmt::join(s.dim_order, ","));
+    if (s.kind != OutputSpec::Kind::UserOutput)
+      out += (s.kind == OutputSpec::Kind::BufferMutation ? " -> buffer " : " -> input ") + quoted(s.target);
+    return out;
   }
 
   // What is known of the symbols. Plain integers that an input's type names need no mention.

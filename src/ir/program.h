@@ -39,7 +39,7 @@ struct OutputSpec {
   enum class Kind : uint8_t { UserOutput, BufferMutation, InputMutation };
   Kind kind = Kind::UserOutput;
   std::string target;  // the buffer's or user input's name
-  DimOrder dim_order;  // memory layout that the exported module gives the output
+  DimOrder dim_order = {};  // memory layout that the exported module gives the output
 };
 
 // One entry point. `graph.inputs` and `inputs`, `graph.outputs` and `outputs` run in parallel.

@@ -56,6 +56,7 @@ class Comparison {
       const std::string what = fmt::format("input {}", i);
       if (!texts(what, x.name, y.name) || !numbers(what + " kind", uint32_t(x.kind), uint32_t(y.kind)) ||
           !numbers(what + " persistence", x.persistent, y.persistent) ||
+          !numbers(what + " mutation", x.mutated, y.mutated) ||
           !numbers(what + " constant", x.data.index, y.data.index) || !args(*a.graph, x.literal, *b.graph, y.literal))
         return false;
     }
@@ -65,6 +66,7 @@ class Comparison {
       const std::string what = fmt::format("output {}", i);
       if (!texts(what, x.target, y.target) || !numbers(what + " kind", uint32_t(x.kind), uint32_t(y.kind)))
         return false;
+      if (x.dim_order != y.dim_order) return differ(what + " dim order", "one", "another");
     }
     return graphs(*a.graph, *b.graph);
   }

@@ -22,6 +22,14 @@ void register_all() {
     define_norm(ops);
     define_embedding(ops);
     define_losses(ops);
+    define_conv(ops);
+    define_pool(ops);
+    define_pad(ops);
+    define_index(ops);
+    define_sort(ops);
+    define_joins(ops);
+    define_create(ops);
+    define_resize(ops);
   });
 }
 

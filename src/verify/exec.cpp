@@ -13,6 +13,7 @@ void places(const CheckedGraph& c) {
   std::unordered_set<ValueId> returned;
   for (const Arg& a : c.graph.outputs) for_each_value(a, [&](const ValueId& v) { returned.insert(v); });
   for_each_node(c, [&](NodeId id, const Node& n) {
+    if (n.op->schema().mutates()) return;  // the result is the argument that was written
     for (ValueId r : n.results) {
       const Value& v = c.graph.value(r);
       if (!v.type.is_tensor()) continue;

@@ -15,6 +15,18 @@ void no_writes(const CheckedGraph& c) {
   });
 }
 
+void inputs_written(const CheckedGraph& c) {
+  for_each_node(c, [&](NodeId id, const Node& n) {
+    const auto& params = n.op->schema().params;
+    for (size_t i = 0; i < n.args.size(); ++i) {
+      if (!params[i].written) continue;
+      for_each_value(n.args[i], [&](const ValueId& v) {
+        if (c.graph.value(v).def) c.fault(id, fmt::format("writes to %{}, which is no input", c.graph.value(v).name));
+      });
+    }
+  });
+}
+
 // %n = aten.sym_size.int(%x, 0); aten.view(%x, [%n]): after the ATen stage the argument is the expression of %n.
 void sizes_are_expressions(const CheckedGraph& c) {
   for_each_node(c, [&](NodeId id, const Node& n) {
@@ -33,10 +45,10 @@ bool all_symbolic(const Graph& g, const Node& n) {
   return std::all_of(n.results.begin(), n.results.end(), [&](ValueId v) { return !g.type(v).is_tensor(); });
 }
 
-// Kept whole for a backend, computed on expressions, or made by edgec: no kernel of its own is needed.
+// Computed on expressions, or edgec's own: no kernel is needed.
 bool needs_no_kernel(const Graph& g, const Node& n) {
   constexpr std::array<std::string_view, 4> own = {"prim", "higher_order", "delegate", "executorch_prim"};
-  return n.op->keep_whole || all_symbolic(g, n) || std::find(own.begin(), own.end(), n.op->schema().ns) != own.end();
+  return all_symbolic(g, n) || std::find(own.begin(), own.end(), n.op->schema().ns) != own.end();
 }
 
 void executable(const CheckedGraph& c) {
@@ -49,7 +61,8 @@ void executable(const CheckedGraph& c) {
 }
 
 constexpr Rule kRules[] = {
-    {"no-writes", Stage::Functional, Stage::Exec, "no operator writes to its arguments", no_writes},
+    {"no-writes", Stage::Functional, Stage::Backend, "no operator writes to its arguments", no_writes},
+    {"only-inputs-are-written", Stage::Exec, Stage::Exec, "only buffers and user inputs are written", inputs_written},
     {"sizes-are-expressions", Stage::Functional, Stage::Backend, "sizes in arguments are expressions, not values",
      sizes_are_expressions},
     {"executable", Stage::Core, Stage::Exec, "every operator is known and has a kernel, or needs none", executable},

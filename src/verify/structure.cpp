@@ -97,9 +97,12 @@ void mutation_targets(const CheckedGraph& c) {
   for (const OutputSpec& o : c.method.outputs) {
     if (o.kind == OutputSpec::Kind::UserOutput) continue;
     const auto want = o.kind == OutputSpec::Kind::BufferMutation ? InputSpec::Kind::Buffer : InputSpec::Kind::UserInput;
-    const bool found = std::any_of(c.method.inputs.begin(), c.method.inputs.end(),
+    const auto spec = std::find_if(c.method.inputs.begin(), c.method.inputs.end(),
                                    [&](const InputSpec& s) { return s.kind == want && s.name == o.target; });
-    if (!found) c.fault(fmt::format("an output is written back to \"{}\", which is no input", o.target));
+    if (spec == c.method.inputs.end())
+      c.fault(fmt::format("an output is written back to \"{}\", which is no input", o.target));
+    else if (!spec->mutated && c.stage >= Stage::Functional)
+      c.fault(fmt::format("\"{}\" is written back but not marked as mutated", o.target));
   }
 }
 

@@ -121,7 +121,6 @@ void run_pass(const std::string& name, bool first, bool stage_given, Outcome& ou
   Status s = info->fn(*out.program, cx);
   collect(cx.diag, out.errors);
   if (!s && out.errors.empty()) out.errors.push_back(mark_of_failure(s.failure().message));
-  if (info->from != info->to) out.program->stage = info->to;
 }
 #else
 void run_pass(const std::string& name, bool, bool, Outcome& out) {

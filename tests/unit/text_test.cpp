@@ -5,6 +5,7 @@
 #include "ir/op.h"
 #include "ir/program.h"
 #include "ir/text.h"
+#include "ops/table.h"
 
 // The operators of these tests are either in the table (when edgec_ops is linked they may have rules) or made up:
 // `test.*`.
@@ -107,6 +108,15 @@ method @forward(
 )");
 }
 
+TEST(Text, mutated_inputs_and_layouts_of_outputs) {
+  expect_canonical(R"(stage functional
+constant #0 "k" f32[2]
+method @forward(%k: f32[2] = buffer "k" #0 transient mutated, %x: f32[2] = input "x" mutated) {
+  return %x -> buffer "k", %k order {0,2,3,1} -> input "x", %x order {1,0}
+}
+)");
+}
+
 TEST(Text, values_of_small_constants_in_every_dtype) {
   std::string text = "stage aten\n";
   int k = 0;
@@ -184,8 +194,7 @@ TEST(Text, placeholders_keep_their_parameter_names) {
 }
 
 TEST(Text, edge_prefix_is_the_stages) {
-  const OpDef* known = Registry::global().find("aten.relu");
-  if (!known) GTEST_SKIP() << "needs the operator table";
+  ops::register_all();
   expect_prints("stage edge\nmethod @f(%x: f32[2]) { %a = aten.relu(%x) : f32[2] %b = edge.aten.relu(%a) return %b }",
                 R"(stage edge
 method @f(%x: f32[2] = input "x") {
@@ -194,6 +203,30 @@ method @f(%x: f32[2] = input "x") {
   return %b
 }
 )");
+}
+
+TEST(Text, the_operator_table_fills_in_types_and_defaults) {
+  ops::register_all();
+  expect_prints(
+      "method @f(%x: f32[s0, 3], %y: i64[1]) { %a = aten.add.Tensor(%x, %y, alpha=1) %b = aten.add.Tensor(%a, %y, "
+      "alpha=2) return %b }",
+      R"(stage aten
+method @f(%x: f32[s0, 3] = input "x", %y: i64[1] = input "y") {
+  %a = aten.add.Tensor(%x, %y) : f32[s0, 3]
+  %b = aten.add.Tensor(%a, %y, alpha=2) : f32[s0, 3]
+  return %b
+}
+)");
+  expect_error("method @f(%x: f32[2]) {\n  %a = aten.relu()\n  return\n}",
+               "2:8: aten.relu: argument \"self\" is missing or of another kind than the operator takes");
+  expect_error("method @f(%x: f32[2]) {\n  %a = aten.relu(3)\n  return\n}",
+               "2:8: aten.relu: argument \"self\" is missing or of another kind than the operator takes");
+  expect_error("method @f(%x: f32[2]) {\n  %a = aten.relu(%x, %x) : f32[2]\n  return\n}",
+               "2:8: aten.relu takes 1 arguments, 2 given");
+  expect_error("method @f(%x: f32[2]) {\n  %a = aten.relu(%x, selfie=%x) : f32[2]\n  return\n}",
+               "2:8: aten.relu has no argument named selfie");
+  expect_error("method @f(%x: f32[2]) {\n  %a = aten.relu(%x, self=%x) : f32[2]\n  return\n}",
+               "2:8: argument self is given twice");
 }
 
 TEST(Text, errors_name_place_and_expectation) {
