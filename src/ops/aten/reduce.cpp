@@ -378,32 +378,6 @@ void define_extremes(Table& ops) {
         });
 }
 
-// The k-th smallest along the last dim by sorting the k smallest; NaN if there is one, at its place.
-Values lower_median(Builder& b, ValueId x, size_t axis, bool keepdim) {
-  if (b.failed()) return {};
-  const TensorType t = b.tensor(x);
-  if (t.rank() == 0) return {x, b.full({}, 0, DType::I64)};
-  const Dim k = sym::floordiv(t.sizes[axis] + 1, 2);
-  const Values smallest = b.call_all("aten.topk", {x, k, static_cast<int64_t>(axis), false, true});
-  ValueId value = slice(b, smallest[0], axis, k - 1, k), index = slice(b, smallest[1], axis, k - 1, k);
-  if (is_float(t.dtype)) {
-    const ValueId odd = b.call("aten.any.dim", {b.unary("aten.isnan", x), static_cast<int64_t>(axis), true});
-    index = where(b, odd, b.call("aten.argmax", {x, static_cast<int64_t>(axis), true}), index);
-    value = where(b, odd, number(b, NAN, t.dtype), value);
-  }
-  return keepdim ? Values{value, index} : Values{squeeze(b, value, axis), squeeze(b, index, axis)};
-}
-
-void define_medians(Table& ops) {
-  ops.define("aten::median(Tensor self) -> Tensor").dtype(same_as("self")).shape(scalar_shape()).expand([](Builder& b, const Call& c) {
-    const Values m = lower_median(b, b.view(c.value("self"), {numel(c.tensor("self").sizes)}), 0, false);
-    return m.empty() ? ValueId{} : m[0];
-  });
-  ops.define("aten::median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)")
-      .infer(pair_of(reduced("self", "dim", "keepdim"), true))
-      .expand([](Builder& b, const Call& c) { return lower_median(b, c.value("self"), axis_of(b, c, "dim", c.rank("self")), c.flag("keepdim")); });
-}
-
 // Inclusive scan along a dim in log2(size) steps: y[i] = combine(y[i - step], y[i]) for step = 1, 2, 4, ...
 template <class Combine>
 Values scan(Builder& b, Values y, size_t axis, const std::vector<Arg>& identities, Combine combine) {
@@ -500,7 +474,6 @@ void define_softmax(Table& ops) {
 void define_reduce(Table& ops) {
   define_sums(ops);
   define_extremes(ops);
-  define_medians(ops);
   define_spread(ops);
   define_norms(ops);
   define_distances(ops);

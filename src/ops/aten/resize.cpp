@@ -308,7 +308,7 @@ void define_nearest(Table& ops) {
     }
 }
 
-void define_linear(Table& ops) {
+void define_linear_modes(Table& ops) {
   const char* const names[] = {"linear1d", "bilinear2d", "trilinear3d"};
   for (size_t n = 1; n <= 3; ++n) {
     const std::string name = fmt::format("aten::upsample_{}", names[n - 1]);
@@ -517,7 +517,7 @@ ValueId col2im(Builder& b, const Call& c) {
 
 void define_resize(Table& ops) {
   define_nearest(ops);
-  define_linear(ops);
+  define_linear_modes(ops);
   define_separable(ops, "upsample_bicubic2d", cubic_along);
   define_separable(ops, "_upsample_bilinear2d_aa", antialiased_linear_along);
   define_separable(ops, "_upsample_bicubic2d_aa", antialiased_cubic_along);
