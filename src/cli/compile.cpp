@@ -8,6 +8,7 @@
 #include "cli/constants.h"
 #include "pipeline/pipeline.h"
 #include "support/output_file.h"
+#include "support/text.h"
 
 namespace edgec::cli {
 namespace {
@@ -122,7 +123,7 @@ Status compile(const CompileArgs& args) {
     program->constant_methods.push_back(std::move(constant));
   }
   EDGEC_TRY(pipeline::Outcome out, pipeline::compile(*program, options));
-  if (!out.warnings.empty() && !args.quiet) fmt::print(stderr, "{}\n", out.warnings);
+  if (!out.warnings.empty() && !args.quiet) fmt::print(stderr, "{}\n", printable(out.warnings));
   EDGEC_TRY_VOID(pipeline::write_file(out.emitted.program, args.output, options.write));
   if (!args.depfile.empty()) {
     EDGEC_TRY(OutputFile file, OutputFile::create(args.depfile));
