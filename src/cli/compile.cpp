@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "cli/commands.h"
-#include "cli/constants.h"
+#include "pipeline/constants.h"
 #include "pipeline/pipeline.h"
 #include "support/output_file.h"
 #include "support/text.h"
@@ -49,7 +49,7 @@ Result<ConstantMethod> constant_of(const std::string& text) {
   const size_t eq = text.find('=');
   if (eq == std::string::npos || eq == 0) return usage_error(fmt::format("error: --constant wants NAME=JSON, not \"{}\"", text));
   ConstantMethod out{text.substr(0, eq), {}};
-  EDGEC_TRY(out.values, parse_constants(text.substr(eq + 1)));
+  EDGEC_TRY(out.values, pipeline::parse_constants(text.substr(eq + 1)));
   return out;
 }
 
