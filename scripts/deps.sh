@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-packages=(g++ cmake ninja-build libfmt-dev libsimdjson-dev zlib1g-dev
+packages=(g++ cmake ninja-build libfmt-dev libsimdjson-dev zlib1g-dev libcli11-dev libxxhash-dev
   libflatbuffers-dev flatbuffers-compiler flatbuffers-compiler-dev
   ca-certificates python3 python3-venv)
 case "${1:-build}" in

@@ -5,6 +5,7 @@
 // main.cpp.
 namespace edgec::cli {
 
+void add_compile_command(CLI::App& app, Invocation& invocation);
 void add_run_command(CLI::App& app, Invocation& invocation);
 
 }  // namespace edgec::cli

@@ -14,6 +14,7 @@ namespace {
 
 using AddCommand = void (*)(CLI::App&, Invocation&);
 constexpr AddCommand kCommands[] = {
+    add_compile_command,
     add_run_command,
 };
 

@@ -16,6 +16,20 @@ void register_all() {
     define_activations(ops);
     define_views(ops);
     define_copies(ops);
+    define_reduce(ops);
+    define_linear(ops);
+    define_attention(ops);
+    define_norm(ops);
+    define_embedding(ops);
+    define_losses(ops);
+    define_conv(ops);
+    define_pool(ops);
+    define_pad(ops);
+    define_index(ops);
+    define_sort(ops);
+    define_joins(ops);
+    define_create(ops);
+    define_resize(ops);
   });
 }
 

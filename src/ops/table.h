@@ -15,5 +15,19 @@ void define_elementwise(Table&);
 void define_activations(Table&);
 void define_views(Table&);
 void define_copies(Table&);  // to, clone, contiguous, copy, ...
+void define_reduce(Table&);
+void define_linear(Table&);
+void define_attention(Table&);
+void define_norm(Table&);
+void define_embedding(Table&);
+void define_losses(Table&);
+void define_conv(Table&);
+void define_pool(Table&);
+void define_pad(Table&);
+void define_index(Table&);
+void define_sort(Table&);
+void define_joins(Table&);
+void define_create(Table&);
+void define_resize(Table&);
 
 }  // namespace edgec::ops

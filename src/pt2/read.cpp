@@ -565,10 +565,10 @@ class Reader {
       OutputSpec out;
       if (kind == "buffer_mutation") {
         EDGEC_TRY(std::string_view target, v.string("buffer_name"));
-        out = {OutputSpec::Kind::BufferMutation, std::string(target)};
+        out = {OutputSpec::Kind::BufferMutation, std::string(target), {}};
       } else if (kind == "user_input_mutation") {
         EDGEC_TRY(std::string_view target, v.string("user_input_name"));
-        out = {OutputSpec::Kind::InputMutation, std::string(target)};
+        out = {OutputSpec::Kind::InputMutation, std::string(target), {}};
       } else if (kind != "user_output") {
         return model_error(fmt::format("{}: outputs of kind {} are not supported (a program with gradients?)", archive_.path(), kind));
       }

@@ -188,6 +188,11 @@ Status OutputFile::write(std::span<const std::byte> bytes) {
 
 Status OutputFile::write(const std::string& text) { return write(std::as_bytes(std::span(text.data(), text.size()))); }
 
+Result<std::string> OutputFile::flushed_file() {
+  EDGEC_TRY_VOID(state_->flush());
+  return state_->temporary;
+}
+
 Status OutputFile::commit(bool to_disk) {
   State& s = *state_;
   EDGEC_TRY_VOID(s.flush());

@@ -24,6 +24,9 @@ class OutputFile final : public Sink {
   // Small pieces are gathered, large ones go to the system as they are. After a failure the file can only be dropped.
   Status write(std::span<const std::byte> bytes) override;
   Status write(const std::string& text);
+  // Everything so far is in the file of this name, which `commit` will rename: to be read and checked. Empty when the
+  // output is written directly (standard output, devices).
+  Result<std::string> flushed_file();
   // The last call. `to_disk`: also waits until the bytes are on the medium.
   Status commit(bool to_disk = false);
 

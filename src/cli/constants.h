@@ -1,0 +1,13 @@
+#pragma once
+#include <string_view>
+#include <vector>
+
+#include "ir/arg.h"
+#include "support/result.h"
+
+namespace edgec::cli {
+
+// The values of a constant method as JSON: a number, true, false, a string, or a list of them.
+Result<std::vector<Arg>> parse_constants(std::string_view json);
+
+}  // namespace edgec::cli

@@ -1,0 +1,120 @@
+#include <limits>
+
+#include "ops/numeric.h"
+#include "ops/table.h"
+
+// Rows of a table picked by index, one at a time or in bags.
+namespace edgec::ops {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+enum Mode : int64_t { kSum = 0, kMean = 1, kMax = 2 };
+
+// ---- bags ---------------------------------------------------------------------------------------------------------
+
+Dim bag_count(const Call& c) {
+  const Dim offsets = c.tensor("offsets").sizes[0];
+  return c.flag("include_last_offset") ? offsets - 1 : offsets;
+}
+
+Result<std::vector<Type>> bag_types(const Call& c) {
+  const TensorType &weight = c.tensor("weight"), &indices = c.tensor("indices");
+  if (weight.rank() != 2 || indices.rank() != 1 || c.rank("offsets") != 1)
+    return model_error(c.op().name() + " takes a matrix, a vector of indices and a vector of offsets");
+  const Dim bags = bag_count(c);
+  const auto counts = [&](Dims sizes) { return Type::of({indices.dtype, std::move(sizes), {}, {}}); };
+  return std::vector<Type>{Type::of({weight.dtype, {bags, weight.sizes[1]}, {}, {}}), counts({indices.sizes[0]}), counts({bags}), counts({bags})};
+}
+
+// The bag of every index: how many offsets do not lie behind it, less one.
+ValueId bag_of_index(Builder& b, const Call& c) {
+  const Dim n = c.tensor("indices").sizes[0], offsets = c.tensor("offsets").sizes[0];
+  const ValueId starts = b.call("aten.scatter_add", {b.full({n + 1}, 0, DType::I64), 0, b.cast(c.value("offsets"), DType::I64),
+                                                     b.full({offsets}, 1, DType::I64)});
+  return b.sub(b.call("aten.cumsum", {slice(b, starts, 0, 0, n), 0}), 1);
+}
+
+// Sums rows into bags; one row more takes what lies behind the last offset.
+ValueId summed_in_bags(Builder& b, ValueId rows, ValueId bag, Dim bags) {
+  if (b.failed()) return {};
+  const TensorType t = b.tensor(rows);
+  const ValueId index = t.rank() == 1 ? bag : b.expand(unsqueeze(b, bag, 1), t.sizes);
+  const ValueId all = b.call("aten.scatter_add", {b.full(replaced(t.sizes, 0, bags + 1), 0, t.dtype), 0, index, rows});
+  return slice(b, all, 0, 0, bags);
+}
+
+// The largest of each bag, 0 for an empty one.
+ValueId largest_in_bags(Builder& b, ValueId rows, ValueId bag, ValueId counted, Dim bags) {
+  if (b.failed()) return {};
+  const TensorType t = b.tensor(rows);
+  ValueId inside = b.call("aten.eq.Tensor", {iota(b, bags, DType::I64, 0, 2), bag});
+  if (counted) inside = b.call("aten.logical_and", {inside, counted});
+  const ValueId best = amax(b, where(b, unsqueeze(b, inside, 2), rows, number(b, -kInfinity, t.dtype)), {1});
+  return where(b, b.call("aten.any.dim", {inside, 1, true}), best, number(b, 0, t.dtype));
+}
+
+Values embedding_bag(Builder& b, const Call& c) {
+  const int64_t mode = c.integer("mode"), padding = c.has("padding_idx") ? c.integer("padding_idx", -1) : -1;
+  const DType d = c.tensor("weight").dtype, wide = is_half(d) ? DType::F32 : d, index_dtype = c.tensor("indices").dtype;
+  const Dim n = c.tensor("indices").sizes[0], bags = bag_count(c), height = c.tensor("weight").sizes[0];
+  if (is_empty({n})) {
+    const Dim width = c.tensor("weight").sizes[1];
+    const ValueId none = b.full({bags}, 0, index_dtype);
+    return {b.full({bags, width}, 0, d), b.full({n}, 0, index_dtype), none, none};
+  }
+  ValueId rows = b.cast(b.call("aten.embedding", {c.arg("weight"), c.arg("indices")}), wide);
+  if (c.has("per_sample_weights")) rows = b.mul(rows, unsqueeze(b, b.cast(c.value("per_sample_weights"), wide), 1));
+  ValueId counted;  // the indices that are not padding
+  if (padding != -1 && c.has("padding_idx")) {
+    counted = b.call("aten.ne.Scalar", {c.arg("indices"), padding < 0 ? Arg(height + padding) : Arg(padding)});
+    rows = where(b, unsqueeze(b, counted, 1), rows, number(b, 0, wide));
+  }
+  const ValueId bag = bag_of_index(b, c);
+  const ValueId ones = counted ? b.cast(counted, wide) : b.full({n}, 1.0, wide);
+  const ValueId sizes = summed_in_bags(b, ones, bag, bags);
+  ValueId out;
+  if (mode == kMax)
+    out = largest_in_bags(b, rows, bag, counted, bags);
+  else
+    out = summed_in_bags(b, rows, bag, bags);
+  if (mode == kMean) out = b.div(out, unsqueeze(b, b.call("aten.clamp", {sizes, 1.0}), 1));
+  const ValueId bag_sizes = b.cast(sizes, index_dtype);
+  return {b.cast(out, d), b.cast(bag, index_dtype), bag_sizes, bag_sizes};
+}
+
+}  // namespace
+
+void define_embedding(Table& ops) {
+  ops.define("aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor")
+      .dtype(same_as("weight"))
+      .shape([](const Call& c) -> Result<Dims> {
+        if (c.rank("weight") != 2) return model_error("embedding: the weight must be a matrix, it is " + str(c.tensor("weight").sizes));
+        Dims sizes = c.tensor("indices").sizes;
+        sizes.push_back(c.tensor("weight").sizes[1]);
+        return sizes;
+      })
+      .kernel("embedding.out");
+
+  const std::string first = "(Tensor weight, Tensor indices, Tensor offsets, ", results = " -> (Tensor, Tensor, Tensor, Tensor)";
+  const std::string with_defaults =
+      "bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False";
+  const std::string without_defaults = "bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx)";
+  ops.define("aten::embedding_bag" + first + with_defaults + ")" + results).infer(bag_types).expand(embedding_bag);
+  ops.define("aten::embedding_bag.padding_idx" + first + without_defaults + results).infer(bag_types).expand(embedding_bag);
+  for (const char* name : {"_embedding_bag", "_embedding_bag_forward_only"})
+    ops.define(std::string("aten::") + name + first + with_defaults + ", int padding_idx=-1)" + results).infer(bag_types).expand(embedding_bag);
+
+  ops.define("aten::one_hot(Tensor self, int num_classes=-1) -> Tensor").dtype(fixed(DType::I64))
+      .shape([](const Call& c) -> Result<Dims> {
+        if (c.integer("num_classes") < 0) return model_error("one_hot: num_classes must be given, the largest index is not known before the model runs");
+        Dims sizes = c.tensor("self").sizes;
+        sizes.push_back(c.dim("num_classes"));
+        return sizes;
+      })
+      .expand([](Builder& b, const Call& c) {
+        const ValueId column = unsqueeze(b, c.value("self"), c.rank("self"));
+        return b.cast(b.call("aten.eq.Tensor", {column, iota(b, c.dim("num_classes"))}), DType::I64);
+      });
+}
+
+}  // namespace edgec::ops

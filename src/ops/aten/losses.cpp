@@ -1,0 +1,202 @@
+#include "ops/numeric.h"
+#include "ops/table.h"
+
+// Losses that stay in models exported together with their criterion.
+namespace edgec::ops {
+namespace {
+
+enum Reduction : int64_t { kNone = 0, kMean = 1, kSum = 2 };
+
+ShapeRule loss_shape(ShapeRule each) {
+  return [each](const Call& c) -> Result<Dims> { return c.integer("reduction") == kNone ? each(c) : Result<Dims>(Dims{}); };
+}
+
+ValueId reduced_loss(Builder& b, const Call& c, ValueId loss) {
+  if (b.failed() || c.integer("reduction") == kNone) return loss;
+  const size_t rank = b.tensor(loss).rank();
+  const Axes all = trailing_axes(rank, rank);
+  return c.integer("reduction") == kMean ? mean(b, loss, all) : sum(b, loss, all);
+}
+
+// A loss of each pair of elements, reduced; half types compute in f32.
+template <class Fn>
+void elementwise_loss(Table& ops, std::string_view schema, Fn each) {
+  ops.define(schema).dtype(promoted({"self", "target"})).shape(loss_shape(broadcast_of({"self", "target"})))
+      .expand([each](Builder& b, const Call& c) -> Values {
+        const DType d = c.promoted({"self", "target"}), wide = is_half(d) ? DType::F32 : d;
+        const ValueId x = b.cast(c.value("self"), wide), y = b.cast(c.value("target"), wide);
+        return {b.cast(reduced_loss(b, c, each(b, c, x, y)), d)};
+      });
+}
+
+ValueId half_square(Builder& b, ValueId x) { return b.mul(b.mul(x, x), 0.5); }
+
+ValueId weighted(Builder& b, const Call& c, ValueId loss) { return c.has("weight") ? b.mul(loss, c.value("weight")) : loss; }
+
+ValueId at_least(Builder& b, ValueId x, double least) { return b.call("aten.clamp", {x, least}); }
+
+// x * log(y), 0 where x is 0
+ValueId x_log_y(Builder& b, ValueId x, ValueId y) {
+  if (b.failed()) return {};
+  return where(b, b.call("aten.eq.Scalar", {x, 0}), number(b, 0, b.tensor(x).dtype), b.mul(x, b.unary("aten.log", y)));
+}
+
+void define_elementwise_losses(Table& ops) {
+  const std::string tail = "(Tensor self, Tensor target, int reduction=1";
+  elementwise_loss(ops, "aten::mse_loss" + tail + ") -> Tensor", [](Builder& b, const Call&, ValueId x, ValueId y) {
+    const ValueId apart = b.sub(x, y);
+    return b.mul(apart, apart);
+  });
+  elementwise_loss(ops, "aten::l1_loss" + tail + ") -> Tensor", [](Builder& b, const Call&, ValueId x, ValueId y) { return b.unary("aten.abs", b.sub(x, y)); });
+  elementwise_loss(ops, "aten::smooth_l1_loss" + tail + ", float beta=1.) -> Tensor", [](Builder& b, const Call& c, ValueId x, ValueId y) {
+    const double beta = c.number("beta");
+    const ValueId apart = b.unary("aten.abs", b.sub(x, y));
+    if (beta == 0) return apart;
+    return where(b, b.call("aten.lt.Scalar", {apart, beta}), b.div(half_square(b, apart), beta), b.sub(apart, 0.5 * beta));
+  });
+  elementwise_loss(ops, "aten::huber_loss" + tail + ", float delta=1.) -> Tensor", [](Builder& b, const Call& c, ValueId x, ValueId y) {
+    const double delta = c.number("delta");
+    const ValueId apart = b.unary("aten.abs", b.sub(x, y));
+    return where(b, b.call("aten.le.Scalar", {apart, delta}), half_square(b, apart), b.mul(b.sub(apart, 0.5 * delta), delta));
+  });
+  elementwise_loss(ops, "aten::soft_margin_loss" + tail + ") -> Tensor", [](Builder& b, const Call&, ValueId x, ValueId y) {
+    return b.unary("aten.log1p", b.unary("aten.exp", b.unary("aten.neg", b.mul(x, y))));
+  });
+  elementwise_loss(ops, "aten::kl_div" + tail + ", *, bool log_target=False) -> Tensor", [](Builder& b, const Call& c, ValueId x, ValueId y) {
+    if (c.flag("log_target")) return b.mul(b.unary("aten.exp", y), b.sub(y, x));
+    return b.sub(x_log_y(b, y, y), b.mul(y, x));
+  });
+  elementwise_loss(ops, "aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor",
+                   [](Builder& b, const Call& c, ValueId x, ValueId y) {
+                     // -(y log x + (1 - y) log(1 - x)), the logarithms at least -100
+                     const ValueId yes = at_least(b, b.unary("aten.log", x), -100), no = at_least(b, b.unary("aten.log1p", b.unary("aten.neg", x)), -100);
+                     return weighted(b, c, b.sub(b.mul(b.sub(y, 1), no), b.mul(y, yes)));
+                   });
+  elementwise_loss(ops, "aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor",
+                   [](Builder& b, const Call& c, ValueId x, ValueId y) {
+                     ValueId log_sigmoid = b.unary("aten.log_sigmoid", x);
+                     if (c.has("pos_weight")) log_sigmoid = b.mul(log_sigmoid, b.add(b.mul(y, b.sub(c.value("pos_weight"), 1)), 1));
+                     return weighted(b, c, b.sub(b.mul(b.call("aten.rsub.Scalar", {y, 1}), x), log_sigmoid));
+                   });
+}
+
+// ---- classes ------------------------------------------------------------------------------------------------------
+
+size_t class_axis(size_t rank) { return rank == 1 ? 0 : 1; }
+
+// What is subtracted of each target, and how much it counts: 0 where the class is ignored.
+struct Picked {
+  ValueId loss, count;
+};
+
+Picked pick_classes(Builder& b, const Call& c, ValueId scores) {
+  if (b.failed()) return {};
+  const TensorType t = b.tensor(scores);
+  const size_t axis = class_axis(t.rank());
+  const ValueId target = c.value("target");
+  const ValueId counted = b.call("aten.ne.Scalar", {target, c.arg("ignore_index")});
+  const ValueId index = b.cast(where(b, counted, target, b.full({}, 0, b.tensor(target).dtype)), DType::I64);
+  const ValueId zero = number(b, 0, t.dtype);
+  Picked p;
+  p.loss = b.unary("aten.neg", squeeze(b, b.call("aten.gather", {scores, static_cast<int64_t>(axis), unsqueeze(b, index, axis)}), axis));
+  p.count = b.cast(counted, t.dtype);
+  if (c.has("weight")) {
+    const Dims sizes = c.tensor("target").sizes;
+    const ValueId table = unsqueeze(b, b.cast(c.value("weight"), t.dtype), 1);
+    const ValueId weight = b.view(b.call("aten.embedding", {table, index}), sizes);
+    p.loss = b.mul(p.loss, weight);
+    p.count = b.mul(p.count, weight);
+  }
+  p.loss = where(b, counted, p.loss, zero);
+  return p;
+}
+
+ValueId total(Builder& b, ValueId x) {
+  if (b.failed()) return {};
+  const size_t rank = b.tensor(x).rank();
+  return sum(b, x, trailing_axes(rank, rank));
+}
+
+ValueId averaged(Builder& b, const Call& c, ValueId loss, ValueId count) {
+  if (c.integer("reduction") == kNone) return loss;
+  return c.integer("reduction") == kMean ? b.div(total(b, loss), total(b, count)) : total(b, loss);
+}
+
+DType wide_dtype(const Call& c) {
+  const DType d = c.tensor("self").dtype;
+  return is_half(d) ? DType::F32 : d;
+}
+
+Values nll_loss(Builder& b, const Call& c) {
+  const DType d = c.tensor("self").dtype;
+  const Picked p = pick_classes(b, c, b.cast(c.value("self"), wide_dtype(c)));
+  const bool whole = c.integer("reduction") == kNone;
+  const ValueId weight = whole ? b.full({}, 0, d) : b.cast(total(b, p.count), d);
+  return {b.cast(averaged(b, c, p.loss, p.count), d), weight};
+}
+
+bool has_class_probabilities(const Call& c) { return is_float(c.tensor("target").dtype); }
+
+// -sum of log softmax times the target's probabilities, or times the smoothed index.
+Values cross_entropy(Builder& b, const Call& c) {
+  const DType d = c.tensor("self").dtype, wide = wide_dtype(c);
+  const Dims sizes = c.tensor("self").sizes;
+  const size_t axis = class_axis(sizes.size());
+  const double smoothing = c.number("label_smoothing");
+  const ValueId log_likely = b.call("aten._log_softmax", {b.cast(c.value("self"), wide), static_cast<int64_t>(axis), false});
+  const auto classes = sizes[axis].constant();
+  if (!classes) {
+    b.fail("cross_entropy_loss over a number of classes that is not constant");
+    return {};
+  }
+  const auto by_class = [&](ValueId x) {  // weighted and summed over the classes
+    if (c.has("weight")) x = b.mul(x, b.view(b.cast(c.value("weight"), wide), replaced(Dims(sizes.size() - axis, Dim(1)), 0, sizes[axis])));
+    return b.unary("aten.neg", sum(b, x, {axis}));
+  };
+  const double spread = smoothing / static_cast<double>(*classes);
+  if (has_class_probabilities(c)) {
+    ValueId target = b.cast(c.value("target"), wide);
+    if (smoothing > 0) target = b.add(b.mul(target, 1 - smoothing), spread);
+    const ValueId loss = by_class(b.mul(log_likely, target));
+    return {b.cast(averaged(b, c, loss, b.full(without_axes(sizes, {axis}, false), 1.0, wide)), d)};
+  }
+  const Picked p = pick_classes(b, c, log_likely);
+  if (smoothing == 0 || b.failed()) return {b.cast(averaged(b, c, p.loss, p.count), d)};
+  const ValueId counted = b.call("aten.ne.Scalar", {c.arg("target"), c.arg("ignore_index")});
+  const ValueId even = where(b, counted, by_class(log_likely), number(b, 0, wide));
+  return {b.cast(averaged(b, c, b.add(b.mul(p.loss, 1 - smoothing), b.mul(even, spread)), p.count), d)};
+}
+
+void define_class_losses(Table& ops) {
+  const std::string defaults = "(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100";
+  const auto one = [](Builder& b, const Call& c) {
+    const Values r = nll_loss(b, c);
+    return r[0];
+  };
+  for (const char* name : {"nll_loss", "nll_loss2d", "nll_loss_nd"})
+    ops.define(std::string("aten::") + name + defaults + ") -> Tensor").dtype(same_as("self")).shape(loss_shape(shape_of("target"))).expand(one);
+  for (const char* name : {"nll_loss_forward", "nll_loss2d_forward"})
+    ops.define(std::string("aten::") + name + "(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)")
+        .infer([](const Call& c) -> Result<std::vector<Type>> {
+          const DType d = c.tensor("self").dtype;
+          EDGEC_TRY(Dims sizes, loss_shape(shape_of("target"))(c));
+          return std::vector<Type>{Type::of({d, sizes, {}, {}}), Type::of({d, {}, {}, {}})};
+        })
+        .expand(nll_loss);
+  ops.define("aten::cross_entropy_loss" + defaults + ", float label_smoothing=0.) -> Tensor").dtype(same_as("self"))
+      .shape(loss_shape([](const Call& c) -> Result<Dims> {
+        const Dims& sizes = c.tensor("self").sizes;
+        if (sizes.empty()) return model_error("cross_entropy_loss needs a class dim");
+        return has_class_probabilities(c) ? without_axes(sizes, {class_axis(sizes.size())}, false) : c.tensor("target").sizes;
+      }))
+      .expand(cross_entropy);
+}
+
+}  // namespace
+
+void define_losses(Table& ops) {
+  define_elementwise_losses(ops);
+  define_class_losses(ops);
+}
+
+}  // namespace edgec::ops

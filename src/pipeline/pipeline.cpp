@@ -1,0 +1,164 @@
+#include "pipeline/pipeline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "emit/verify.h"
+#include "ops/table.h"
+#include "pt2/read.h"
+#include "support/mapped_file.h"
+#include "support/output_file.h"
+#include "verify/verify.h"
+
+namespace edgec::pipeline {
+namespace {
+
+class Stopwatch {
+ public:
+  Stopwatch(std::vector<Timing>& to, std::string what) : to_(to), what_(std::move(what)), start_(Clock::now()) {}
+  ~Stopwatch() { to_.push_back({std::move(what_), std::chrono::duration<double>(Clock::now() - start_).count()}); }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::vector<Timing>& to_;
+  std::string what_;
+  Clock::time_point start_;
+};
+
+// Passes that a later stage cannot do without; the others are levers that --no-pass switches off.
+bool is_required(std::string_view pass) {
+  for (std::string_view lever : {"fuse-linear", "remove-noop", "fold-constants", "cse", "remove-dead"})
+    if (pass == lever) return false;
+  return true;
+}
+
+// The order of passes on the way to Exec. Clean-up runs again after decomposition has made its nodes.
+constexpr std::string_view kOrder[] = {"resolve-symbols", "functionalize", "decompose",  "fuse-linear", "fold-constants",
+                                       "remove-noop",     "cse",           "remove-dead", "unify-dtypes", "dim-order",
+                                       "remove-dead",     "write-back",    "materialize-symbols", "remove-dead"};
+
+// The first node that uses an input: where a message about the input points to.
+Location first_use(const Graph& g, ValueId v) {
+  for (NodeId n = g.first(); n; n = g.next(n))
+    for (const Arg& a : g.node(n).args) {
+      bool uses = false;
+      for_each_value(a, [&](const ValueId& u) { uses = uses || u == v; });
+      if (uses && g.node(n).loc) return g.node(n).loc;
+    }
+  return nullptr;
+}
+
+// Gives open symbols the bounds that the options name, and reports inputs that stay open.
+Status apply_bounds(Program& program, const Options& options) {
+  Diagnostics diag;
+  std::set<std::string> known;
+  for (auto& m : program.methods) {
+    for (const sym::Expr& s : m->syms->symbols()) {
+      known.emplace(s.symbol_name());
+      sym::Range r = m->syms->range_of(s);
+      auto named = options.bounds.find(std::string(s.symbol_name()));
+      const std::optional<int64_t> bound = named != options.bounds.end() ? std::optional(named->second) : options.bound_all;
+      if (!bound || r.hi) continue;
+      if (r.lo && *bound < *r.lo)
+        return model_error(fmt::format("error: --bound {}={} is below the least value {} that the model was exported with", s.str(), *bound, *r.lo));
+      r.hi = bound;
+      m->syms->set_range(s, r);
+    }
+    for (size_t i = 0; i < m->inputs.size(); ++i) {
+      const Type& t = m->graph->type(m->graph->inputs[i]);
+      if (m->inputs[i].kind != InputSpec::Kind::UserInput || !t.is_tensor()) continue;
+      for (size_t d = 0; d < t.tensor.rank(); ++d) {
+        const Dim& size = t.tensor.sizes[d];
+        if (sym::upper_bound(size)) continue;
+        const auto symbols = sym::free_symbols(size);
+        diag.error(first_use(*m->graph, m->graph->inputs[i]),
+                   fmt::format("input \"{}\" dim {} ({}) has no upper bound, and memory is planned for the largest size", m->inputs[i].name, d, size.str()),
+                   fmt::format("give one with --bound {}=N, or export with Dim(\"...\", max=N)", symbols.empty() ? "SYMBOL" : symbols[0].str()));
+      }
+    }
+  }
+  for (const auto& [name, bound] : options.bounds)
+    if (!known.count(name)) return usage_error(fmt::format("error: --bound {}={}: the model has no symbol {}", name, bound, name));
+  return diag.has_errors() ? Status(diag.failure()) : Status();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Program>> load(const std::vector<std::pair<std::string, std::string>>& methods, std::vector<Timing>& timings) {
+  ops::register_all();
+  auto program = std::make_unique<Program>();
+  for (const auto& [name, path] : methods) {
+    Stopwatch watch(timings, "read " + path);
+    EDGEC_TRY(auto method, pt2::load(path, name));
+    program->methods.push_back(std::move(method));
+  }
+  Diagnostics diag;
+  EDGEC_TRY_VOID(verify(*program, diag));
+  return program;
+}
+
+Status lower_to(Program& program, Stage stage, const Options& options, Outcome& out) {
+  passes::PassContext cx;
+  cx.guards = options.guards;
+  EDGEC_TRY_VOID(apply_bounds(program, options));
+  if (options.on_stage) EDGEC_TRY_VOID(options.on_stage(program.stage, program));
+  Stage reported = program.stage;
+  for (std::string_view name : kOrder) {
+    const passes::PassInfo* pass = passes::find_pass(name);
+    if (!is_required(name) && options.disabled_passes.count(std::string(name))) continue;
+    if (pass->to > stage && program.stage >= stage) break;
+    // A stage is complete when the pass that leads out of it is next.
+    if (pass->to > program.stage && reported != program.stage) {
+      reported = program.stage;
+      if (options.on_stage) EDGEC_TRY_VOID(options.on_stage(program.stage, program));
+    }
+    Stopwatch watch(out.timings, std::string(name));
+    EDGEC_TRY_VOID(pass->fn(program, cx));
+    if (options.verify_every_pass) {
+      Diagnostics diag;
+      if (Status ok = verify(program, diag); !ok)
+        return internal_error(fmt::format("the program is wrong after pass {} (a bug in edgec, please report it):\n{}", name, ok.failure().message));
+    }
+  }
+  out.warnings = cx.diag.warnings_str();
+  if (stage == Stage::Exec) {
+    Stopwatch watch(out.timings, "plan memory");
+    for (auto& m : program.methods) {
+      EDGEC_TRY(memory::Plan p, memory::plan(*m, options.plan));
+      out.plans.push_back(std::move(p));
+    }
+  }
+  if (options.on_stage) EDGEC_TRY_VOID(options.on_stage(program.stage, program));
+  return {};
+}
+
+Result<Outcome> compile(Program& program, const Options& options) {
+  Outcome out;
+  EDGEC_TRY_VOID(lower_to(program, Stage::Exec, options, out));
+  {
+    Stopwatch watch(out.timings, "emit");
+    EDGEC_TRY(out.emitted, emit::lower(program));
+  }
+  Stopwatch watch(out.timings, "check");
+  if (auto faults = pte::faults(out.emitted.program); !faults.empty())
+    return internal_error(fmt::format("the program made is wrong (a bug in edgec, please report it):\n  {}", fmt::join(faults, "\n  ")));
+  return out;
+}
+
+Status write_file(const pte::Program& program, const std::string& path, const pte::WriteOptions& options) {
+  EDGEC_TRY(OutputFile file, OutputFile::create(path));
+  EDGEC_TRY_VOID(pte::write(program, file, options));
+  EDGEC_TRY(std::string written, file.flushed_file());
+  if (!written.empty()) {
+    EDGEC_TRY(auto mapped, MappedFile::open(written));
+    auto back = pte::read(mapped->bytes(), mapped);
+    if (!back) return internal_error(fmt::format("the file written does not read back: {}", back.failure().message));
+  }
+  return file.commit();
+}
+
+}  // namespace edgec::pipeline

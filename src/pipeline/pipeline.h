@@ -1,0 +1,48 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "emit/lower.h"
+#include "memory/plan.h"
+#include "passes/pass.h"
+
+// The compiler in one function: every stage is a line of `compile`.
+namespace edgec::pipeline {
+
+struct Options {
+  std::map<std::string, int64_t> bounds;  // upper bounds of symbols that the model leaves open
+  std::optional<int64_t> bound_all;       // the same for all of them
+  bool guards = true;                     // range checks at the program's start
+  std::set<std::string> disabled_passes;
+  bool verify_every_pass = false;         // the stage's rules after each pass, not only at the end of each stage
+  memory::PlanOptions plan;
+  pte::WriteOptions write;
+  std::function<Status(Stage, const Program&)> on_stage;  // dumps; called when a stage is reached
+};
+
+struct Timing {
+  std::string what;
+  double seconds = 0;
+};
+
+// What became of a program.
+struct Outcome {
+  emit::Emitted emitted;
+  std::vector<memory::Plan> plans;  // one a method
+  std::vector<Timing> timings;
+  std::string warnings;
+};
+
+// A program of one or more methods: method name -> .pt2 file.
+Result<std::unique_ptr<Program>> load(const std::vector<std::pair<std::string, std::string>>& methods, std::vector<Timing>& timings);
+// ATen to Exec to program file contents. The program is transformed in place.
+Result<Outcome> compile(Program& program, const Options& options);
+// Lowers a program up to a stage (Exec: planned).
+Status lower_to(Program& program, Stage stage, const Options& options, Outcome& out);
+// Writes to a temporary name, reads the structure back and renames.
+Status write_file(const pte::Program& program, const std::string& path, const pte::WriteOptions& options);
+
+}  // namespace edgec::pipeline
