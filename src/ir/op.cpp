@@ -306,8 +306,13 @@ Result<std::vector<Arg>> bind_args(const OpDef& op, std::vector<Arg> positional,
 
 // A parameter of type Tensor takes a number where torch's Python bindings do (x + 1 is add.Tensor with a number).
 static bool takes_number(const OpDef& op, const Param& p) {
-  return !p.list && (p.name == "other" || p.name == "value" || p.name == "exponent" || p.name == "min" || p.name == "max" ||
-                     (p.name == "self" && op.name() == "aten.where.self"));
+  if (p.list) return false;
+  for (std::string_view name : {"other", "value", "exponent", "min", "max"})
+    if (p.name == name) return true;
+  if (p.name != "self") return false;
+  for (std::string_view name : {"aten.where.self", "aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor", "aten.div.Tensor"})
+    if (op.name() == name) return true;
+  return false;
 }
 
 static bool arg_fits(const Graph& g, const OpDef& op, const Param& p, const Arg& a, bool item) {
