@@ -168,6 +168,11 @@ DType Call::dtype(std::string_view param, DType otherwise) const {
   return d ? *d : otherwise;
 }
 
+static bool empty_by_default(const Param& p) {
+  const auto* list = p.default_value ? std::get_if<std::vector<int64_t>>(&p.default_value->value) : nullptr;
+  return list && list->empty();
+}
+
 Dims Call::dims(std::string_view param, size_t expand_to) const {
   const Arg& a = arg(param);
   Dims out;
@@ -175,6 +180,7 @@ Dims Call::dims(std::string_view param, size_t expand_to) const {
     for (const Arg& item : a.list()) out.push_back(expr_of(*g_, item));
   else if (!a.is_none())
     out.push_back(expr_of(*g_, a));
+  if (out.empty() && empty_by_default(op_->schema().params[static_cast<size_t>(op_->schema().find(param))])) return out;  // stride=[]
   // Untrusted archives: callers that name a count get it.
   if (expand_to > 0 && out.size() != expand_to) out.resize(expand_to, out.empty() ? Dim(1) : out.back());
   return out;
@@ -306,8 +312,13 @@ Result<std::vector<Arg>> bind_args(const OpDef& op, std::vector<Arg> positional,
 
 // A parameter of type Tensor takes a number where torch's Python bindings do (x + 1 is add.Tensor with a number).
 static bool takes_number(const OpDef& op, const Param& p) {
-  return !p.list && (p.name == "other" || p.name == "value" || p.name == "exponent" || p.name == "min" || p.name == "max" ||
-                     (p.name == "self" && op.name() == "aten.where.self"));
+  if (p.list) return false;
+  for (std::string_view name : {"other", "value", "exponent", "min", "max"})
+    if (p.name == name) return true;
+  if (p.name != "self") return false;
+  for (std::string_view name : {"aten.where.self", "aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor", "aten.div.Tensor"})
+    if (op.name() == name) return true;
+  return false;
 }
 
 static bool arg_fits(const Graph& g, const OpDef& op, const Param& p, const Arg& a, bool item) {

@@ -124,14 +124,9 @@ class Parser {
 
   Result<std::string_view> value_name() {
     EDGEC_TRY_VOID(want('%'));
-    const char c = s_.peek_raw();
-    if (!isalnum(static_cast<unsigned char>(c)) && c != '_') return s_.expected("a value's name");
-    const size_t start = s_.offset();
-    std::string_view name = s_.word();
-    if (!name.empty()) return name;
-    // Names may start with a digit.
-    while (isalnum(static_cast<unsigned char>(s_.peek_raw())) || s_.peek_raw() == '_') s_.eat(s_.peek_raw());
-    return s_.line_text(start).substr(static_cast<size_t>(s_.position_of(start).column - 1), s_.offset() - start);
+    const std::string_view name = s_.name_here();
+    if (name.empty()) return s_.expected("a value's name");
+    return name;
   }
 
   // `#k`, a constant declared above.
@@ -389,8 +384,9 @@ class Parser {
   }
 
   Result<const OpDef*> op_named(std::string_view name, const CallText& call, size_t results, size_t start) {
-    if (name.starts_with("edge.")) name.remove_prefix(5);
-    if (name.find('.') == std::string_view::npos)
+    while (name.starts_with("edge.")) name.remove_prefix(5);
+    while (name.ends_with(".default")) name.remove_suffix(8);
+    if (name.find('.') == std::string_view::npos || !text::is_word(name.substr(0, name.find('.'))))
       return s_.failure(start, fmt::format("expected an operator like aten.add.Tensor, found `{}`", name));
     std::vector<std::string> params;
     for (size_t i = 0; i < call.positional.size(); ++i) params.push_back(fmt::format("arg{}", i));

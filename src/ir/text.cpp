@@ -142,6 +142,12 @@ std::string_view Scanner::word() {
   return out;
 }
 
+std::string_view Scanner::name_here() {
+  const size_t start = at_;
+  while (at_ < text_.size() && continues_word(text_[at_])) ++at_;
+  return text_.substr(start, at_ - start);
+}
+
 std::string_view Scanner::dotted_name() {
   const size_t start = offset();
   if (word().empty()) return {};

@@ -39,6 +39,7 @@ class Scanner {
   bool eat(std::string_view symbol);
   bool eat_word(std::string_view);  // a whole word
   std::string_view word();          // empty when the next token is none
+  std::string_view name_here();     // letters, digits and '_' without a blank before them
   std::string_view dotted_name();   // words joined by '.'
   std::string_view number();        // optional sign, digits, fraction, exponent; or -inf
   std::optional<std::string> string();

@@ -13,7 +13,7 @@ namespace {
 
 bool runs(const OpDef& op) {
   const std::string& ns = op.schema().ns;
-  return op.kernel.exists() || ns == "prim" || ns == "higher_order" || op.layout == LayoutRule::Any;  // copies become dim_order_ops
+  return op.kernel.exists() || ns == "prim" || op.layout == LayoutRule::Any;  // copies become dim_order_ops
 }
 
 class Decomposer {
@@ -53,9 +53,10 @@ class Decomposer {
       if (!made->empty() || copy.results.empty()) {
         if (made->size() < copy.results.size())
           cx_.diag.error(copy.loc, fmt::format("the expansion of {} gives {} values for {} results", copy.op->name(), made->size(), copy.results.size()));
-        rw_.replace_node(id, *made);
         const NodeId first = before ? g_.next(before) : g_.first();
-        return first;
+        keep_symbols(first, id, copy.results, *made);
+        rw_.replace_node(id, *made);
+        return before ? g_.next(before) : g_.first();
       }
     }
     if (!runs(*g_.node(id).op)) {
@@ -64,6 +65,23 @@ class Decomposer {
       m.known = g_.node(id).op->known;
     }
     return next;
+  }
+
+  // An expansion with a size of its own making (how many elements a mask selects) takes over the symbol that the archive calls it, since
+  // sizes further down are told with that one.
+  void keep_symbols(NodeId first, NodeId end, const std::vector<ValueId>& recorded, const std::vector<ValueId>& made) {
+    sym::Bindings names;
+    for (size_t i = 0; i < recorded.size() && i < made.size(); ++i) {
+      const Dims &old = g_.tensor(recorded[i]).sizes, &now = g_.tensor(made[i]).sizes;
+      for (size_t d = 0; d < old.size() && d < now.size(); ++d)
+        if (now[d].kind() == sym::Kind::Symbol && now[d].symbol_name().starts_with("u_") && old[d] != now[d]) names[now[d]] = old[d];
+    }
+    if (names.empty()) return;
+    for (NodeId n = first; n && n != end; n = g_.next(n)) {
+      for (Arg& a : g_.node(n).args) for_each_expr(a, [&](sym::Expr& e) { e = sym::substitute(e, names); });
+      for (ValueId r : g_.node(n).results)
+        for (Dim& d : g_.value(r).type.tensor.sizes) d = sym::substitute(d, names);
+    }
   }
 
   Rewriter rw_;

@@ -8,7 +8,15 @@
 namespace edgec {
 namespace {
 
+// The stage begins before the plan is made; the plan gives all places at once.
+bool is_planned(const Graph& g) {
+  for (size_t i = 0; i < g.value_count(); ++i)
+    if (g.value(ValueId(static_cast<uint32_t>(i))).place) return true;
+  return false;
+}
+
 void places(const CheckedGraph& c) {
+  if (!is_planned(*c.method.graph)) return;
   // Outputs may lie in memory that the user gives.
   std::unordered_set<ValueId> returned;
   for (const Arg& a : c.graph.outputs) for_each_value(a, [&](const ValueId& v) { returned.insert(v); });

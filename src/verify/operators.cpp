@@ -45,18 +45,28 @@ bool all_symbolic(const Graph& g, const Node& n) {
   return std::all_of(n.results.begin(), n.results.end(), [&](ValueId v) { return !g.type(v).is_tensor(); });
 }
 
-// Computed on expressions, or edgec's own: no kernel is needed.
+// A copy (passes/dim_order makes it a dim_order op), computed on expressions, or edgec's own: no kernel is needed.
 bool needs_no_kernel(const Graph& g, const Node& n) {
   constexpr std::array<std::string_view, 4> own = {"prim", "higher_order", "delegate", "executorch_prim"};
-  return all_symbolic(g, n) || std::find(own.begin(), own.end(), n.op->schema().ns) != own.end();
+  return n.op->layout == LayoutRule::Any || all_symbolic(g, n) || std::find(own.begin(), own.end(), n.op->schema().ns) != own.end();
 }
 
-void executable(const CheckedGraph& c) {
+// Copies keep torch's name until the dim orders are decided; then they are dim_order_ops.
+bool becomes_copy(const OpDef& op) {
+  return op.name() == "aten._to_copy" || op.name() == "aten.clone" || op.name() == "aten.contiguous";
+}
+
+void known(const CheckedGraph& c) {
   for_each_node(c, [&](NodeId id, const Node& n) {
-    if (!n.op->known)
-      c.fault(id, "is not in the operator table");
-    else if (!n.op->kernel.exists() && !needs_no_kernel(c.graph, n))
-      c.fault(id, "has no kernel and was not expanded");
+    if (!n.op->known) c.fault(id, "is not in the operator table");
+  });
+}
+
+void has_kernel(const CheckedGraph& c) {
+  for_each_node(c, [&](NodeId id, const Node& n) {
+    if (!n.op->known || n.op->kernel.exists() || needs_no_kernel(c.graph, n)) return;
+    if (c.stage < Stage::Exec ? becomes_copy(*n.op) : n.op->schema().mutates()) return;
+    c.fault(id, "has no kernel and was not expanded");
   });
 }
 
@@ -65,7 +75,8 @@ constexpr Rule kRules[] = {
     {"only-inputs-are-written", Stage::Exec, Stage::Exec, "only buffers and user inputs are written", inputs_written},
     {"sizes-are-expressions", Stage::Functional, Stage::Backend, "sizes in arguments are expressions, not values",
      sizes_are_expressions},
-    {"executable", Stage::Core, Stage::Exec, "every operator is known and has a kernel, or needs none", executable},
+    {"known", Stage::Core, Stage::Exec, "every operator is in the table", known},
+    {"has-kernel", Stage::Core, Stage::Exec, "every operator has a kernel, or needs none", has_kernel},
 };
 
 }  // namespace

@@ -167,6 +167,13 @@ constant_method @mixed = [1.5, true, "text", -1]
 )");
 }
 
+TEST(Text, names_may_start_with_digits) {
+  expect_canonical(
+      "stage aten\nmethod @f(%7: f32[1] = input \"7\") {\n  %8_x = test.f(%7) : f32[1]\n  return %8_x\n}\n");
+  expect_error("method @f(%x: f32[2]) { a.default(%x) return }",
+               "1:25: expected an operator like aten.add.Tensor, found `a`");
+}
+
 TEST(Text, comments_and_blanks_mean_nothing) {
   expect_prints(
       "# run: x\nmethod # here\n@f ( %x : f32 [ 2 , 3 ] ) #\n{ # # \" [ {\n %a\n=\ntest.f ( %x ) : f32[2] return %a }#",

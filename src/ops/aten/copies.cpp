@@ -57,7 +57,9 @@ void define_copies(Table& ops) {
   ops.define("aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor")
       .dtype(same_as("self")).shape(shape_of("self"))
       .expand([](Builder& b, const Call& c) { return b.expand(b.cast(c.value("src"), c.tensor("self").dtype), c.tensor("self").sizes); });
-  ops.in_place("aten::copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)");
+  // The one write that the Exec stage makes (passes/write_back).
+  ops.define("aten::copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)")
+      .dtype(same_as("self")).shape(shape_of("self")).any_layout().kernel("copy_");
 }
 
 }  // namespace edgec::ops

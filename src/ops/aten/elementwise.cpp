@@ -14,9 +14,11 @@ void arithmetic(Table& ops, const std::string& name, bool alpha, bool to_float) 
       .dtype(rule).shape(broadcast_of(kBoth)).preserves_layout().in_place_ok().promotes(kBoth, to_float)
       .kernel(name + ".out")
       .expand([name, alpha](Builder& b, const Call& c) -> std::vector<ValueId> {
-        if (c.is_tensor("other")) return keep_whole();
+        if (c.is_tensor("self") && c.is_tensor("other")) return keep_whole();
         NamedArgs named;
         if (alpha) named.emplace_back("alpha", c.arg("alpha"));
+        if (!c.is_tensor("self"))  // 1 - x
+          return {b.call("aten." + name + ".Tensor", {b.full({}, c.arg("self"), c.promoted({"self", "other"})), c.arg("other")}, named)};
         return {b.call("aten." + name + ".Scalar", {c.arg("self"), c.arg("other")}, named)};
       });
   ops.define("aten::" + name + ".Scalar(Tensor self, Scalar other" + sa + ") -> Tensor")

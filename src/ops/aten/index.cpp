@@ -516,7 +516,7 @@ void define_index(Table& ops) {
   ops.define("aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor")
       .dtype(same_as("self")).shape(shape_of("self")).expand(as_strided_scatter);
 
-  ops.define("aten::nonzero(Tensor self) -> Tensor").infer(nonzero_type).kernel("nonzero.out");
+  ops.define("aten::nonzero(Tensor self) -> Tensor").infer(nonzero_type).defines_symbols().kernel("nonzero.out");
   ops.define("aten::argwhere(Tensor self) -> Tensor").infer(nonzero_type).expand([](Builder& b, const Call& c) { return b.call("aten.nonzero", {c.arg("self")}); });
   ops.define("aten::where(Tensor condition) -> Tensor[]").infer(coordinate_types).expand([](Builder& b, const Call& c) {
     const ValueId found = b.call("aten.nonzero", {at_least_1d(b, c.value("condition"))});

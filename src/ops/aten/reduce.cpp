@@ -47,11 +47,13 @@ std::vector<ValueId> kept_unless_empty(Builder& b, const Call& c) {
   return is_empty(c.tensor("self").sizes) ? filled(b, c) : keep_whole();
 }
 
-// The optimized kernel sums one dim of any dtype in f32; two dims take the other path.
+// The optimized kernel sums one dim of any dtype in f32; two dims take the other path. It does not know rank 0 with a dim.
 std::vector<ValueId> sum_exactly(Builder& b, const Call& c) {
   const TensorType x = c.tensor("self");
   const DType to = c.dtype("dtype", is_float(x.dtype) || is_complex(x.dtype) ? x.dtype : DType::I64);
-  if (c.dims("dim").size() != 1 || x.rank() == 0 || x.dtype != to || is_half(to) || to == DType::F32) return keep_whole();
+  if (c.dims("dim").size() != 1) return keep_whole();
+  if (x.rank() == 0) return {b.call("aten.sum.dim_IntList", {c.arg("self"), ArgList{}}, {{"dtype", to}})};
+  if (x.dtype != to || is_half(to) || to == DType::F32) return keep_whole();
   Dims deeper = x.sizes;
   deeper.push_back(1);
   Axes axes = axes_of(b, c, "dim", x.rank());
@@ -325,10 +327,18 @@ void define_sums(Table& ops) {
   ops.define("aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor").dtype(fixed(DType::I64)).shape(reduced("self", "dim", "")).expand(count);
 
   const std::vector<DType> exact = {DType::Bool, DType::U8, DType::I8, DType::I16, DType::I32, DType::I64, DType::F32, DType::F64};
+  const auto cast_first = [](Builder& b, const Call& c) -> Values {  // so that the dtype argument is not needed
+    const DType d = c.dtype("dtype", c.tensor("self").dtype);
+    if (!is_float(d) || d == c.tensor("self").dtype) return keep_whole();
+    std::vector<Arg> args(c.args().begin(), c.args().end());
+    args.front() = b.cast(c.value("self"), d);
+    args.back() = Arg();
+    return {b.call(c.op().name(), args)};
+  };
   ops.define("aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor")
-      .dtype(summed_dtype).shape(scalar_shape()).kernel("prod.out", {"dtype"}).kernel_dtypes(exact, DType::F32);
+      .dtype(summed_dtype).shape(scalar_shape()).kernel("prod.out", {"dtype"}).kernel_dtypes(exact, DType::F32).expand(cast_first);
   ops.define("aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor")
-      .dtype(summed_dtype).shape(along).kernel("prod.int_out", {"dtype"}).kernel_dtypes(exact, DType::F32);
+      .dtype(summed_dtype).shape(along).kernel("prod.int_out", {"dtype"}).kernel_dtypes(exact, DType::F32).expand(cast_first);
 }
 
 void define_extremes(Table& ops) {
