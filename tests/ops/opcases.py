@@ -129,6 +129,8 @@ class Writer:
         (default: both ends). `refused`: compiling must end with such a message. `torch_fn`: computes the result instead of the operator."""
         try:
             self._add(op, args, name, where or {}, sizes, tol, refused, torch_fn, kwargs)
+        except NotImplementedError:  # a dtype that torch lacks
+            pass
         except Exception as e:
             self.problems.append(f"{op} {name or ''}: {type(e).__name__}: {str(e).splitlines()[0]}")
 
