@@ -19,6 +19,13 @@ ValueId as_tensor(Builder& b, const Call& c, std::string_view param, DType d) {
 NamedArgs alpha_of(const Call& c, bool alpha) { return alpha ? NamedArgs{{"alpha", c.arg("alpha")}} : NamedArgs{}; }
 bool is_one(const Arg& a) { return a.is_expr() ? a.expr().constant() == 1 : a.is_float() && std::get<double>(a.state) == 1; }
 
+// The kernel exchanges its operands where the first has one element, and then scales the wrong one.
+ValueId added_scaled(Builder& b, const Call& c) {
+  const DType d = c.promoted({"self", "other"});
+  return b.add(b.cast(c.value("self"), d), b.mul(b.cast(c.value("other"), d), c.arg("alpha")));
+}
+bool has_one_element(const Dims& sizes) { return sym::equal(numel(sizes), 1) != sym::Proof::No; }
+
 // 2 + x, 2 - x, 2 * x, 2 / x: export keeps the number in the Tensor's place.
 ValueId with_number_first(Builder& b, const Call& c, const std::string& name) {
   const ValueId x = c.value("other");
@@ -39,8 +46,9 @@ void arithmetic(Table& ops, const std::string& name, const std::string& alias, b
       .kernel(name + ".out")
       .expand([name, alpha](Builder& b, const Call& c) -> Values {
         if (!c.is_tensor("self")) return {with_number_first(b, c, name)};
-        if (c.is_tensor("other")) return keep_whole();
-        return {b.call("aten." + name + ".Scalar", {c.arg("self"), c.arg("other")}, alpha_of(c, alpha))};
+        if (!c.is_tensor("other")) return {b.call("aten." + name + ".Scalar", {c.arg("self"), c.arg("other")}, alpha_of(c, alpha))};
+        if (name == "add" && !is_one(c.arg("alpha")) && has_one_element(c.tensor("self").sizes)) return {added_scaled(b, c)};
+        return keep_whole();
       });
   ops.define("aten::" + name + ".Scalar(Tensor self, Scalar other" + sa + ") -> Tensor")
       .dtype(rule).shape(shape_of("self")).preserves_layout().in_place_ok().promotes(kBoth, to_float)
@@ -203,7 +211,7 @@ void shifts(Table& ops, const std::string& name, const std::string& sign) {
 void define_logic(Table& ops) {
   for (const char* name : {"and", "or", "xor"}) {
     ops.define(fmt::format("aten::logical_{}(Tensor self, Tensor other) -> Tensor", name))
-        .dtype(fixed(DType::Bool)).shape(broadcast_of(kBoth)).preserves_layout().kernel(fmt::format("logical_{}.out", name));
+        .dtype(fixed(DType::Bool)).shape(broadcast_of(kBoth)).preserves_layout().promotes(kBoth).kernel(fmt::format("logical_{}.out", name));
     ops.in_place(fmt::format("aten::logical_{}_(Tensor(a!) self, Tensor other) -> Tensor(a!)", name));
     bitwise(ops, name);
   }

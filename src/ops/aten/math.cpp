@@ -176,6 +176,11 @@ ValueId rounded(Builder& b, const Call& c) {
 
 void define_simple(Table& ops) {
   unary(ops, "frac", same_as("self")).expand([](Builder& b, const Call& c) { return b.sub(c.value("self"), b.unary("aten.trunc", c.value("self"))); });
+  // Like sign, but 0 for NaN.
+  unary(ops, "sgn", same_as("self")).expand([](Builder& b, const Call& c) {
+    const ValueId sign = b.unary("aten.sign", c.value("self"));
+    return is_float(c.tensor("self").dtype) ? where(b, b.unary("aten.isnan", sign), number(b, 0, c.tensor("self").dtype), sign) : sign;
+  });
   ops.define("aten::positive(Tensor(a) self) -> Tensor(a)").dtype(same_as("self")).shape(shape_of("self"))
       .expand([](Builder&, const Call& c) { return c.value("self"); });
   ops.define("aten::round.decimals(Tensor self, *, int decimals) -> Tensor").dtype(same_as("self")).shape(shape_of("self")).expand(rounded);
@@ -317,7 +322,7 @@ void define_error_functions(Table& ops) {
 }
 
 void define_aliases(Table& ops) {
-  for (const auto& [name, of] : {std::pair("absolute", "abs"), std::pair("negative", "neg"), std::pair("sgn", "sign"), std::pair("fix", "trunc"),
+  for (const auto& [name, of] : {std::pair("absolute", "abs"), std::pair("negative", "neg"), std::pair("fix", "trunc"),
                                  std::pair("arcsin", "asin"), std::pair("arccos", "acos"), std::pair("arctan", "atan"), std::pair("arcsinh", "asinh"),
                                  std::pair("arccosh", "acosh"), std::pair("arctanh", "atanh")})
     alias(ops, name, of, true);

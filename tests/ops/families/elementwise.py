@@ -37,7 +37,7 @@ def with_number(add, op, dtypes, numbers, **more):
 def cases(add):
     for op in ["add", "sub", "mul"]:
         dtypes = FLOATS + INTS + ([BOOL] if op != "sub" else [])
-        binary(add, f"aten.{op}.Tensor", dtypes)
+        binary(add, f"aten.{op}.Tensor", dtypes, mixed=[m for m in MIXED if op != "sub" or BOOL not in m])
         with_number(add, f"aten.{op}.Scalar", [d for d in dtypes if d != BOOL], [2, 2.5])
         add(f"aten.{op}.Tensor", T(F32, 2, 3), 1.5, name="number")
         add(f"aten.{op}.Tensor", 1.5, T(F32, 2, 3), name="number_first")
@@ -52,6 +52,9 @@ def cases(add):
             add(f"aten.{op}.Tensor", T(d, 2, 3), T(d, 3), alpha=alpha, name=f"{NAMES[d]}_alpha_{alpha}")
             add(f"aten.{op}.Scalar", T(d, 2, 3), 3, alpha=alpha if not isinstance(alpha, float) or d != F16 else 2, name=f"{NAMES[d]}_alpha_{alpha}")
         add(f"aten.{op}.Tensor", T(I64, 2, 3), T(F32, 3), alpha=2, name="mixed_alpha")
+        for x, y in [((), (3,)), ((1,), (2, 3)), ((2, 1), (2, 3)), ((3,), (2, 3)), ((2, 3), (1,))]:
+            add(f"aten.{op}.Tensor", T(F32, *x), T(F32, *y), alpha=3, name=f"alpha_{len(x)}_{len(y)}")
+        add(f"aten.{op}.Tensor", T(F32, "s0"), T(F32, 3), alpha=3, where={"s0": (1, 1)}, name="alpha_dynamic")
         add(f"aten.{op}.Tensor", 2, T(F32, 3), alpha=3, name="number_first_alpha")
     with_number(add, "aten.rsub.Scalar", FLOATS + INTS, [2, 2.5])
     add("aten.rsub.Scalar", T(F32, 3), 2, 3, name="alpha")
