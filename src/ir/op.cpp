@@ -168,6 +168,11 @@ DType Call::dtype(std::string_view param, DType otherwise) const {
   return d ? *d : otherwise;
 }
 
+static bool empty_by_default(const Param& p) {
+  const auto* list = p.default_value ? std::get_if<std::vector<int64_t>>(&p.default_value->value) : nullptr;
+  return list && list->empty();
+}
+
 Dims Call::dims(std::string_view param, size_t expand_to) const {
   const Arg& a = arg(param);
   Dims out;
@@ -175,6 +180,7 @@ Dims Call::dims(std::string_view param, size_t expand_to) const {
     for (const Arg& item : a.list()) out.push_back(expr_of(*g_, item));
   else if (!a.is_none())
     out.push_back(expr_of(*g_, a));
+  if (out.empty() && empty_by_default(op_->schema().params[static_cast<size_t>(op_->schema().find(param))])) return out;  // stride=[]
   // Untrusted archives: callers that name a count get it.
   if (expand_to > 0 && out.size() != expand_to) out.resize(expand_to, out.empty() ? Dim(1) : out.back());
   return out;

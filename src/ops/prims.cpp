@@ -5,9 +5,7 @@ namespace edgec::ops {
 
 void define_prims(Table& ops) {
   // A constant of the method (Method::constants) as a value, usable in any of its graphs.
-  ops.define("prim::constant(Any data) -> Tensor").infer([](const Call& c) -> Result<std::vector<Type>> {
-    return model_error("prim.constant takes its type from the constant: " + c.op().name());
-  });
+  ops.define("prim::constant(Any data) -> Tensor");  // its type is the constant's
 
   // Checks that export leaves in the graph. Those on sizes become guards (passes/resolve_symbols); the rest has no
   // kernel and goes.

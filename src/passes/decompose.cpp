@@ -13,7 +13,7 @@ namespace {
 
 bool runs(const OpDef& op) {
   const std::string& ns = op.schema().ns;
-  return op.kernel.exists() || ns == "prim" || ns == "higher_order" || op.layout == LayoutRule::Any;  // copies become dim_order_ops
+  return op.kernel.exists() || ns == "prim" || op.layout == LayoutRule::Any;  // copies become dim_order_ops
 }
 
 class Decomposer {

@@ -120,7 +120,9 @@ class DimOrders {
 }  // namespace
 
 Status dim_order(Program& p, PassContext&) {
-  return for_each_graph(p, [](Method& m, Graph& g) { return DimOrders(m, g).run(); });
+  EDGEC_TRY_VOID(for_each_graph(p, [](Method& m, Graph& g) { return DimOrders(m, g).run(); }));
+  p.stage = Stage::Edge;
+  return {};
 }
 
 }  // namespace edgec::passes

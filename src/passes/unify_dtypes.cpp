@@ -69,7 +69,6 @@ Status unify_dtypes(Program& p, PassContext& cx) {
     rw.finish();
     return {};
   }));
-  p.stage = Stage::Edge;
   return outcome(cx);
 }
 

@@ -8,6 +8,10 @@ Failure Archive::error(std::string_view what) const { return input_error(fmt::fo
 
 Result<Archive> Archive::open(const std::string& path) {
   EDGEC_TRY(auto file, MappedFile::open(path));
+  return open(std::move(file), path);
+}
+
+Result<Archive> Archive::open(std::shared_ptr<const MappedFile> file, const std::string& path) {
   EDGEC_TRY(ZipReader zip, ZipReader::open(file->bytes(), path));
   Archive a(std::move(file), std::move(zip), path);
   EDGEC_TRY_VOID(a.find_root());

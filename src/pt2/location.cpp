@@ -14,6 +14,7 @@ struct Frame {
 
 // Files of torch.nn that stand between the user's line and the operator; archives may hold base names only.
 bool is_torch_frame(std::string_view file) {
+  if (file.starts_with("<")) return true;  // code that torch made
   if (file.find("/torch/") != std::string_view::npos) return true;
   static constexpr std::array<std::string_view, 17> kOwn = {
       "activation.py", "batchnorm.py", "container.py", "conv.py",   "dropout.py", "functional.py", "instancenorm.py", "linear.py",  "loss.py",

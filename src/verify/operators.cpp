@@ -45,14 +45,16 @@ bool all_symbolic(const Graph& g, const Node& n) {
   return std::all_of(n.results.begin(), n.results.end(), [&](ValueId v) { return !g.type(v).is_tensor(); });
 }
 
-// Computed on expressions, or edgec's own: no kernel is needed.
+// A copy (passes/dim_order makes it a dim_order op), computed on expressions, or edgec's own: no kernel is needed.
 bool needs_no_kernel(const Graph& g, const Node& n) {
   constexpr std::array<std::string_view, 4> own = {"prim", "higher_order", "delegate", "executorch_prim"};
-  return all_symbolic(g, n) || std::find(own.begin(), own.end(), n.op->schema().ns) != own.end();
+  return n.op->layout == LayoutRule::Any || all_symbolic(g, n) || std::find(own.begin(), own.end(), n.op->schema().ns) != own.end();
 }
 
 // Copies keep torch's name until the dim orders are decided; then they are dim_order_ops.
-bool becomes_copy(const OpDef& op) { return op.name() == "aten._to_copy" || op.name() == "aten.clone"; }
+bool becomes_copy(const OpDef& op) {
+  return op.name() == "aten._to_copy" || op.name() == "aten.clone" || op.name() == "aten.contiguous";
+}
 
 void known(const CheckedGraph& c) {
   for_each_node(c, [&](NodeId id, const Node& n) {
