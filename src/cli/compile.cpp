@@ -5,9 +5,10 @@
 #include <memory>
 
 #include "cli/commands.h"
-#include "cli/constants.h"
+#include "pipeline/constants.h"
 #include "pipeline/pipeline.h"
 #include "support/output_file.h"
+#include "support/text.h"
 
 namespace edgec::cli {
 namespace {
@@ -48,7 +49,7 @@ Result<ConstantMethod> constant_of(const std::string& text) {
   const size_t eq = text.find('=');
   if (eq == std::string::npos || eq == 0) return usage_error(fmt::format("error: --constant wants NAME=JSON, not \"{}\"", text));
   ConstantMethod out{text.substr(0, eq), {}};
-  EDGEC_TRY(out.values, parse_constants(text.substr(eq + 1)));
+  EDGEC_TRY(out.values, pipeline::parse_constants(text.substr(eq + 1)));
   return out;
 }
 
@@ -122,7 +123,7 @@ Status compile(const CompileArgs& args) {
     program->constant_methods.push_back(std::move(constant));
   }
   EDGEC_TRY(pipeline::Outcome out, pipeline::compile(*program, options));
-  if (!out.warnings.empty() && !args.quiet) fmt::print(stderr, "{}\n", out.warnings);
+  if (!out.warnings.empty() && !args.quiet) fmt::print(stderr, "{}\n", printable(out.warnings));
   EDGEC_TRY_VOID(pipeline::write_file(out.emitted.program, args.output, options.write));
   if (!args.depfile.empty()) {
     EDGEC_TRY(OutputFile file, OutputFile::create(args.depfile));

@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/response_file.h"
+#include "support/text.h"
 
 namespace edgec::cli {
 namespace {
@@ -31,7 +32,7 @@ constexpr const char* kExitCodes =
     "@FILE anywhere on the command line stands for the arguments in FILE.";
 
 int report(const Failure& failure) {
-  if (!failure.message.empty()) fmt::print(stderr, "{}\n", failure.message);
+  if (!failure.message.empty()) fmt::print(stderr, "{}\n", printable(failure.message));
   return static_cast<int>(failure.kind);
 }
 

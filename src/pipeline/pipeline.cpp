@@ -38,7 +38,7 @@ bool is_required(std::string_view pass) {
 
 // The order of passes on the way to Exec. Clean-up runs again after decomposition has made its nodes.
 constexpr std::string_view kOrder[] = {"resolve-symbols", "functionalize", "decompose",  "fuse-linear", "fold-constants",
-                                       "remove-noop",     "cse",           "remove-dead", "unify-dtypes", "dim-order",
+                                       "remove-noop",     "cse",           "remove-dead", "unify-dtypes", "cse", "dim-order",
                                        "remove-dead",     "write-back",    "materialize-symbols", "remove-dead"};
 
 // The first node that uses an input: where a message about the input points to.
@@ -106,9 +106,11 @@ Status lower_to(Program& program, Stage stage, const Options& options, Outcome& 
   cx.guards = options.guards;
   EDGEC_TRY_VOID(apply_bounds(program, options));
   if (options.on_stage) EDGEC_TRY_VOID(options.on_stage(program.stage, program));
-  Stage reported = program.stage;
+  const Stage start = program.stage;
+  Stage reported = start;
   for (std::string_view name : kOrder) {
     const passes::PassInfo* pass = passes::find_pass(name);
+    if (pass->to < start || (pass->to == start && pass->from < start)) continue;  // done before
     if (!is_required(name) && options.disabled_passes.count(std::string(name))) continue;
     if (pass->to > stage && program.stage >= stage) break;
     // A stage is complete when the pass that leads out of it is next.

@@ -23,8 +23,7 @@ Pool pool_of(const Call& c, size_t spatial) {
   Pool p;
   p.spatial = spatial;
   p.kernel = c.dims("kernel_size", spatial);
-  p.stride = c.dims("stride", spatial);
-  if (p.stride.empty()) p.stride = p.kernel;
+  p.stride = c.dims("stride").empty() ? p.kernel : c.dims("stride", spatial);
   p.padding = c.dims("padding", spatial);
   p.dilation = c.op().schema().find("dilation") >= 0 ? c.dims("dilation", spatial) : Dims(spatial, Dim(1));
   p.ceil_mode = c.flag("ceil_mode");
