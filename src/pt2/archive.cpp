@@ -14,6 +14,10 @@ Failure Archive::error(std::string_view what) const { return input_error(fmt::fo
 
 Result<Archive> Archive::open(const std::string& path) {
   EDGEC_TRY(auto file, MappedFile::open(path));
+  return open(std::move(file), path);
+}
+
+Result<Archive> Archive::open(std::shared_ptr<const MappedFile> file, const std::string& path) {
   EDGEC_TRY(ZipReader zip, ZipReader::open(file->bytes(), path));
   EDGEC_TRY_VOID(check_unpacked_size(zip));
   Archive a(std::move(file), std::move(zip), path);

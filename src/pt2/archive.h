@@ -15,6 +15,7 @@ class Archive {
  public:
   // Fails with kind Input for unreadable or damaged files, kind Model for layouts of other torch versions.
   static Result<Archive> open(const std::string& path);
+  static Result<Archive> open(std::shared_ptr<const MappedFile> file, const std::string& path);  // path for messages
 
   const std::string& path() const { return path_; }
   // The records of the one model of the archive, below the root.

@@ -639,7 +639,13 @@ class Reader {
 }  // namespace
 
 Result<std::unique_ptr<Method>> load(const std::string& path, const std::string& name) {
-  EDGEC_TRY(Archive archive, Archive::open(path));
+  EDGEC_TRY(auto file, MappedFile::open(path));
+  return load(std::move(file), path, name);
+}
+
+Result<std::unique_ptr<Method>> load(std::shared_ptr<const MappedFile> file, const std::string& path,
+                                     const std::string& name) {
+  EDGEC_TRY(Archive archive, Archive::open(std::move(file), path));
   auto method = std::make_unique<Method>();
   method->name = name;
   EDGEC_TRY_VOID(Reader(archive, *method).read());
