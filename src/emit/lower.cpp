@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <unordered_set>
 
 #include "emit/constants.h"
 #include "ir/op.h"
@@ -44,6 +45,8 @@ class MethodEmitter {
       }
     }
     emit_guard_exit();
+    for (NodeId n = g_.first(); n; n = g_.next(n))
+      if (g_.node(n).op->name() == "executorch_prim.et_copy_index.tensor") grows_.insert(g_.node(n).args[0].value());
     for (NodeId n = g_.first(); n; n = g_.next(n)) EDGEC_TRY_VOID(emit_node(n));
     for (const Arg& a : g_.outputs) {
       EDGEC_TRY(int32_t index, output_value(a));
@@ -112,7 +115,7 @@ class MethodEmitter {
       t.sizes.push_back(static_cast<int32_t>(*bound));
       t.dim_order.push_back(type.dim_order.empty() ? static_cast<uint8_t>(i) : type.dim_order[i]);
     }
-    if (!type.is_static()) t.dynamism = pte::Dynamism::DynamicBound;
+    if (!type.is_static() || grows_.count(v)) t.dynamism = pte::Dynamism::DynamicBound;
     if (const TensorData* data = m_.constant_of(g_, v)) {
       t.data_buffer_idx = constants_.add(*data, type.dim_order) + 1;
     } else if (value.place) {
@@ -360,6 +363,7 @@ class MethodEmitter {
   const Method& m_;
   const Graph& g_;
   std::vector<Open> open_;
+  std::unordered_set<ValueId> grows_;  // written row by row, which sets the size each time
   ConstantPool &constants_, &states_;
   pte::Plan* plan_ = nullptr;
   std::vector<InstructionOrigin>* origins_ = nullptr;

@@ -180,6 +180,11 @@ class ControlFlow {
       error(fmt::format("{} over something without dims", c.n.op->name()));
       return {};
     }
+    for (size_t i = init.size(); i < c.n.results.size(); ++i)
+      if (c.result(i).tensor.rank() == 0) {
+        error(fmt::format("{} gives something without dims", c.n.op->name()));
+        return {};
+      }
     const Dim turns = g_.tensor(xs[0].value()).sizes[0];
     std::vector<Arg> carried = start_carries(body, init, c.symbols), stacked;
     for (size_t i = init.size(); i < c.n.results.size(); ++i) stacked.push_back(rows(c.result(i)));
@@ -211,10 +216,12 @@ class ControlFlow {
     return results;
   }
 
-  // The memory of stacked results. Writing a row makes a tensor longer where needed, never shorter: one of dynamic size
-  // gets its size of this call first.
+  // The memory of stacked results. Writing row i gives it i + 1 rows; the size of a row, and no rows at all, are to be set
+  // before.
   Arg rows(const Type& t) {
-    if (t.tensor.is_static()) return alloc(t);
+    const Dims& sizes = t.tensor.sizes;
+    const bool rows_are_static = std::all_of(sizes.begin() + 1, sizes.end(), [](const Dim& d) { return d.is_static(); });
+    if (rows_are_static && sym::lower_bound(sizes[0]).value_or(0) > 0) return alloc(t);
     Builder b(g_, loc_, inliner_.before);
     const ValueId made = b.full(t.tensor.sizes, 0, t.tensor.dtype);
     if (b.failed()) error(b.status().failure().message);
