@@ -37,7 +37,7 @@ bool is_required(std::string_view pass) {
 }
 
 // The order of passes on the way to Exec. Clean-up runs again after decomposition has made its nodes.
-constexpr std::string_view kOrder[] = {"resolve-symbols", "functionalize", "decompose",  "fuse-linear", "fold-constants",
+constexpr std::string_view kOrder[] = {"inline-regions", "resolve-symbols", "functionalize", "decompose",  "fuse-linear", "fold-constants",
                                        "remove-noop",     "cse",           "remove-dead", "unify-dtypes", "dim-order",
                                        "remove-dead",     "inline-control-flow", "write-back", "materialize-symbols", "remove-dead"};
 

@@ -56,6 +56,7 @@ bool disagree(const Type& recorded, const Type& inferred, Stage stage) {
 bool has_type_rule(const OpDef& op) { return op.known && (op.infer || (op.shape && op.dtype)); }
 
 void inferred_types(const CheckedGraph& c) {
+  if (c.autocast) return;
   for_each_node(c, [&](NodeId id, const Node& n) {
     if (!has_type_rule(*n.op)) return;
     auto types = infer(c.graph, *n.op, n.args);
