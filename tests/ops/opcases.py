@@ -203,7 +203,9 @@ class Writer:
         if base.startswith("__i") or (base.endswith("_") and not base.startswith("__")):  # in place: on a copy
             lines.append(f"  %c = aten.clone({texts[0]})")
             texts[0] = "%c"
-            types = " : " + specs[0].type_text()
+            result = call["outputs"][0]
+            same = list(result.shape) == specs[0].sizes({n: r[0] for n, r in where.items()})
+            types = " : " + (specs[0].type_text() if same else f"{NAMES[result.dtype]}[{', '.join(map(str, result.shape))}]")
         lines.append(f"  {', '.join(outputs)} = {op}({', '.join(texts)}){types}")
         returned = []
         for text, r in zip(outputs, call["outputs"] or [None]):
@@ -237,7 +239,7 @@ def arg_text(a, names):
     if isinstance(a, bool): return "true" if a else "false"
     if isinstance(a, float): return repr(a)
     if isinstance(a, torch.dtype): return NAMES[a]
-    if isinstance(a, torch.memory_format): return str(a).removeprefix("torch.").removesuffix("_format")
+    if isinstance(a, torch.memory_format): return str(a).removeprefix("torch.")
     if isinstance(a, torch.device): return "none"
     if isinstance(a, str): return '"' + a + '"'
     if isinstance(a, (list, tuple)): return "[" + ", ".join(arg_text(v, names) for v in a) + "]"
@@ -245,5 +247,5 @@ def arg_text(a, names):
 
 
 def bytes_of(t):
-    t = t.detach().contiguous()
+    t = t.detach().clone(memory_format=torch.contiguous_format)
     return t.reshape(-1).view(U8).numpy().tobytes() if t.numel() else b""

@@ -217,7 +217,10 @@ void define_views(Table& ops) {
     sizes[d] = c.dim("length");
     return sizes;
   }).expand([](Builder& b, const Call& c) {
-    return b.call("aten.slice.Tensor", {c.arg("self"), c.arg("dim"), c.dim("start"), c.dim("start") + c.dim("length")});
+    Dim start = c.dim("start");
+    const auto axis = c.axis("dim", c.rank("self"));
+    if (axis && start.constant().value_or(0) < 0) start = c.tensor("self").sizes[*axis] + start;
+    return b.call("aten.slice.Tensor", {c.arg("self"), c.arg("dim"), start, start + c.dim("length")});
   });
 
   define_split(ops, "aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]",
@@ -229,6 +232,19 @@ void define_views(Table& ops) {
     if (n <= 0) return model_error("chunk: the number of chunks must be positive");
     return split_lengths(c, size, sym::ceildiv(size, n));
   });
+
+  // Views by writing their own name (passes/functionalize).
+  for (const auto& [schema, functional] : {
+           std::pair("aten::squeeze_(Tensor(a!) self) -> Tensor(a!)", ""),
+           std::pair("aten::squeeze_.dim(Tensor(a!) self, int dim) -> Tensor(a!)", ""),
+           std::pair("aten::squeeze_.dims(Tensor(a!) self, int[] dim) -> Tensor(a!)", ""),
+           std::pair("aten::unsqueeze_(Tensor(a!) self, int dim) -> Tensor(a!)", ""),
+           std::pair("aten::t_(Tensor(a!) self) -> Tensor(a!)", ""),
+           std::pair("aten::transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)", "aten.transpose.int"),
+           std::pair("aten::swapaxes_(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)", "aten.transpose.int"),
+           std::pair("aten::swapdims_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)", "aten.transpose.int"),
+       })
+    ops.in_place(schema, functional);
 }
 
 }  // namespace edgec::ops
