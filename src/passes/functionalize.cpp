@@ -238,7 +238,8 @@ class Functionalizer {
     check(b, before.loc);
     auto view = views_.find(target);
     const auto steps = steps_between(now.args[0].value(), result);
-    if (view == views_.end() || !steps) return cx_.diag.error(before.loc, fmt::format("operator {} changes something that is no tensor", now.op->name()));
+    if (view == views_.end() || !steps)
+      return cx_.diag.error(before.loc, fmt::format("operator {} changes something that is no tensor", now.op->name()));
     view->second.chain.insert(view->second.chain.end(), steps->begin(), steps->end());
     view->second.current = result;
     alias_results(before, target);
@@ -303,7 +304,8 @@ Status functionalize(Program& p, PassContext& cx) {
     forget_layouts(g);
     if (&g != m.graph.get()) return Status();
     for (InputSpec& in : m.inputs)
-      for (const OutputSpec& out : m.outputs) in.mutated = in.mutated || (out.kind != OutputSpec::Kind::UserOutput && out.target == in.name);
+      for (const OutputSpec& out : m.outputs)
+        in.mutated = in.mutated || (out.kind != OutputSpec::Kind::UserOutput && out.target == in.name);
     for (size_t i = 0; i < layouts.size(); ++i) m.outputs[m.outputs.size() - layouts.size() + i].dim_order = layouts[i];
     return Status();
   }));

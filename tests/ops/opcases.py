@@ -139,7 +139,11 @@ class Writer:
         args, kwargs = copied(args), {k: copied(v) for k, v in kwargs.items()}
         calls = [self._call(op, args, kwargs, symbols, torch_fn, refused) for symbols in sizes]
         specs = [t for t in flat_tensors([*args, *kwargs.values()])]
-        name = name or "_".join(t.type_text().replace(", ", "x").replace("[", "_").replace("]", "").replace(" ", "") for t in specs[:2]) or "plain"
+        name = (
+            name
+            or "_".join(t.type_text().replace(", ", "x").replace("[", "_").replace("]", "").replace(" ", "") for t in specs[:2])
+            or "plain"
+        )
         n = self.names[(op, name)] = self.names.get((op, name), 0) + 1
         name += f"~{n}" if n > 1 else ""
         out = [f"case {op} {name}"]
@@ -158,7 +162,7 @@ class Writer:
         def real(a):
             if isinstance(a, T):
                 t, line, values = a.fill(self.seed(op, len(made["lines"]) + len(made["weights"])), symbols)
-                if a.weight: made["weights"].append(values)
+                if a.weight:made["weights"].append(values)
                 else: made["lines"].append(line)
                 return t
             if isinstance(a, Sym): return a.value(symbols)

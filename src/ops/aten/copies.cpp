@@ -33,12 +33,23 @@ void define_copies(Table& ops) {
   ops.define("aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool "
              "non_blocking=False, MemoryFormat? memory_format=None) -> Tensor")
       .dtype(given("dtype")).shape(shape_of("self")).any_layout();
-  cast_op(ops, "aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", given("dtype"));
-  cast_op(ops, "aten::to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool "
-               "non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", given("dtype"));
-  cast_op(ops, "aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+  cast_op(ops,
+          "aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> "
+          "Tensor(a)",
           given("dtype"));
-  cast_op(ops, "aten::to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", same_as("other"));
+  cast_op(ops,
+          "aten::to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
+          "pin_memory=None, bool "
+          "non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+          given("dtype"));
+  cast_op(ops,
+          "aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? "
+          "memory_format=None) -> Tensor(a)",
+          given("dtype"));
+  cast_op(ops,
+          "aten::to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> "
+          "Tensor(a)",
+          same_as("other"));
   cast_op(ops, "aten::type_as(Tensor self, Tensor other) -> Tensor", same_as("other"));
 
   // Without writes a copy is the value itself, but for its memory format (passes/dim_order).
@@ -64,7 +75,8 @@ void define_copies(Table& ops) {
       .dtype(given("dtype"))
       .shape([](const Call& c) -> Result<Dims> {
         Dims sizes = c.tensor("self").sizes;
-        const auto from = static_cast<int64_t>(size_of(c.tensor("self").dtype)), to = static_cast<int64_t>(size_of(c.dtype("dtype", DType::U8)));
+        const auto from = static_cast<int64_t>(size_of(c.tensor("self").dtype)),
+                   to = static_cast<int64_t>(size_of(c.dtype("dtype", DType::U8)));
         if (from != to && sizes.empty()) return model_error("aten.view.dtype: a rank-0 tensor keeps the size of its elements");
         if (from != to) sizes.back() = sym::floordiv(sizes.back() * from, to);
         return sizes;

@@ -3,8 +3,25 @@ from opcases import *
 
 def cases(add):
     nan, inf = math.nan, math.inf
-    plain = ["relu", "gelu", "silu", "hardsigmoid", "hardswish", "relu6", "hardtanh", "leaky_relu", "elu", "celu", "selu", "softplus", "mish",
-             "softshrink", "hardshrink", "log_sigmoid", "rrelu"]
+    plain = [
+        "relu",
+        "gelu",
+        "silu",
+        "hardsigmoid",
+        "hardswish",
+        "relu6",
+        "hardtanh",
+        "leaky_relu",
+        "elu",
+        "celu",
+        "selu",
+        "softplus",
+        "mish",
+        "softshrink",
+        "hardshrink",
+        "log_sigmoid",
+        "rrelu",
+    ]
     for op in plain:
         name = f"aten.{op}"
         for d in FLOATS: add(name, T(d, 3, 5))

@@ -5,7 +5,20 @@ DTYPES = [F32, F16, I64, U8, BOOL]
 
 def both(add, op, x, *args, **more):
     """The view of several dtypes."""
-    for d in DTYPES: add(op, x(dtype=d, **({"low": 0, "high": 1, "den": 1} if d == BOOL else {"den": DENOMINATORS.get(d, 1), "low": 0 if d == U8 else -4, "high": 9})), *args, **more)
+    for d in DTYPES:
+        add(
+            op,
+            x(
+                dtype=d,
+                **(
+                    {"low": 0, "high": 1, "den": 1}
+                    if d == BOOL
+                    else {"den": DENOMINATORS.get(d, 1), "low": 0 if d == U8 else -4, "high": 9}
+                ),
+            ),
+            *args,
+            **more,
+        )
 
 
 def cases(add):
@@ -13,7 +26,8 @@ def cases(add):
     dyn, two = {"where": {"s0": (1, 5)}}, {"where": {"s0": (1, 5), "s1": (2, 3)}}
     for op in ["view", "reshape", "_unsafe_view", "view_copy"]:
         both(add, f"aten.{op}", x, [4, 6])
-        for sizes in [[24], [-1], [2, -1], [1, 2, 3, 4, 1], [6, 4], [2, 3, 2, 2]]: add(f"aten.{op}", x, sizes, name="x".join(map(str, sizes)))
+        for sizes in [[24], [-1], [2, -1], [1, 2, 3, 4, 1], [6, 4], [2, 3, 2, 2]]:
+            add(f"aten.{op}", x, sizes, name="x".join(map(str, sizes)))
         add(f"aten.{op}", T(F32), [1, 1])
         add(f"aten.{op}", T(F32, 1), [])
         add(f"aten.{op}", T(F32, 0, 3), [3, 0, 2])
@@ -63,7 +77,18 @@ def cases(add):
         add(f"aten.{op}", T(F32, 2, 3, 2, 2, order="cl"), 1, 1, name="cl")
     both(add, "aten.slice.Tensor", x, 2, 1, 3)
     for op in ["slice.Tensor", "slice_copy.Tensor"]:
-        for a in [(0,), (1, 1), (2, None, 2), (2, -3, -1), (2, 0, 100), (2, 1, 4, 2), (1, 2, 1), (-1, 0, 2), (0, 0, 2**63 - 1), (2, -100, 3, 3)]:
+        for a in [
+            (0,),
+            (1, 1),
+            (2, None, 2),
+            (2, -3, -1),
+            (2, 0, 100),
+            (2, 1, 4, 2),
+            (1, 2, 1),
+            (-1, 0, 2),
+            (0, 0, 2**63 - 1),
+            (2, -100, 3, 3),
+        ]:
             add(f"aten.{op}", x, *a, name="_".join(map(str, a)))
         add(f"aten.{op}", T(F32, "s0", 3), 0, 1, **dyn)
         add(f"aten.{op}", T(F32, "s0", 3), 0, None, -1, name="but_last", **dyn)
@@ -76,7 +101,8 @@ def cases(add):
         add(f"aten.{op}", T(F32, "s0", 3), 1, 1, 2, **dyn)
     for suffix in ["", "_copy"]:
         for a in [(2,), (1, 1), (3, 2), (4, -1), (100, 0)]: add(f"aten.split{suffix}.Tensor", x, *a, name="_".join(map(str, a)))
-        for sizes, d in [([1, 2], 1), ([4], 2), ([1, 0, 3], -1)]: add(f"aten.split_with_sizes{suffix}", x, sizes, d, name=f"{len(sizes)}_{d}")
+        for sizes, d in [([1, 2], 1), ([4], 2), ([1, 0, 3], -1)]:
+            add(f"aten.split_with_sizes{suffix}", x, sizes, d, name=f"{len(sizes)}_{d}")
         add(f"aten.split{suffix}.Tensor", T(F32, "s0", 4), 2, 1, **dyn)
         add(f"aten.unbind{suffix}.int", x, 1)
         add(f"aten.unbind{suffix}.int", T(F32, "s0", 4), 1, **dyn)
