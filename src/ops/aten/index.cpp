@@ -92,7 +92,7 @@ Indices integer_indices(Builder& b, const Call& c) {
     const size_t rank = std::max<size_t>(c.graph().tensor(mask).rank(), 1);
     if (c.graph().tensor(mask).rank() == 0) out.self = unsqueeze(b, out.self, out.at.size());
     const ValueId found = b.call("aten.nonzero", {at_least_1d(b, mask)});
-    for (size_t i = 0; i < rank; ++i) out.at.push_back(select(b, found, 1, static_cast<int64_t>(i)));
+    for (size_t i = 0; i < rank; ++i) out.at.emplace_back(select(b, found, 1, static_cast<int64_t>(i)));
   }
   return out;
 }
@@ -245,7 +245,8 @@ ValueId scatter_mean(Builder& b, const Scatter& s) {
   const ValueId sum = scatter_sum(b, s, start_of(b, s, 0), s.src);
   const ValueId counted_from = b.full(sizes, s.include_self ? 1 : 0, s.dtype);
   const ValueId count = b.call("aten.clamp", {scatter_sum(b, s, counted_from, b.full(at, 1, s.dtype)), 1});
-  return is_float(s.dtype) ? b.div(sum, count) : b.call("aten.div.Tensor_mode", {sum, count}, {{"rounding_mode", "floor"}});
+  if (is_float(s.dtype)) return b.div(sum, count);
+  return b.cast(b.unary("aten.floor", b.div(b.cast(sum, DType::F64), b.cast(count, DType::F64))), s.dtype);
 }
 
 // The scatter kernel writes in order, so with ascending sources the largest stays; NaN sorts last.

@@ -3,7 +3,8 @@
 #include "ops/build.h"
 #include "ops/table.h"
 
-// Sorting. The runtime has topk, which does not keep the order of equal elements; torch's sort does.
+// Sorting. The runtime has topk, which does not keep the order of equal elements; torch does when asked to, and for short
+// rows anyway.
 namespace edgec::ops {
 namespace {
 
@@ -87,7 +88,7 @@ std::vector<ValueId> median(Builder& b, const Call& c, bool skip_nan) {
   const ValueId nans = b.call("aten.sum.dim_IntList", {b.unary("aten.isnan", x), Arg::ints({static_cast<int64_t>(axis)}), true});
   const ValueId valid = b.add(b.unary("aten.neg", nans), n);
   const ValueId position =
-      skip_nan ? b.call("aten.clamp", {b.call("aten.div.Scalar_mode", {b.sub(valid, 1), 2}, {{"rounding_mode", "floor"}}), 0})
+      skip_nan ? b.cast(b.unary("aten.trunc", b.mul(b.cast(b.sub(valid, 1), DType::F64), 0.5)), DType::I64)
                : where(b, b.call("aten.gt.Scalar", {nans, 0}), valid, b.full({}, sym::floordiv(n - 1, 2), DType::I64));
   return at_position(b, c, s, position);
 }
