@@ -384,9 +384,9 @@ class Parser {
   }
 
   Result<const OpDef*> op_named(std::string_view name, const CallText& call, size_t results, size_t start) {
-    if (name.starts_with("edge.")) name.remove_prefix(5);
+    while (name.starts_with("edge.")) name.remove_prefix(5);
     while (name.ends_with(".default")) name.remove_suffix(8);
-    if (name.find('.') == std::string_view::npos)
+    if (name.find('.') == std::string_view::npos || !text::is_word(name.substr(0, name.find('.'))))
       return s_.failure(start, fmt::format("expected an operator like aten.add.Tensor, found `{}`", name));
     std::vector<std::string> params;
     for (size_t i = 0; i < call.positional.size(); ++i) params.push_back(fmt::format("arg{}", i));

@@ -78,6 +78,9 @@ struct Program {
   std::vector<ConstantMethod> constant_methods;
 };
 
+// A copy that shares the weights' storages and the methods' symbols.
+std::unique_ptr<Program> clone(const Program&);
+
 // Text form. What prints parses back to the same program (weights by name; their bytes are not part of the text, but
 // for the values of constants with at most 16 elements).
 std::string print(const Program&);

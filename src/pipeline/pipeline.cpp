@@ -37,9 +37,13 @@ bool is_required(std::string_view pass) {
 }
 
 // The order of passes on the way to Exec. Clean-up runs again after decomposition has made its nodes.
-constexpr std::string_view kOrder[] = {"inline-regions", "resolve-symbols", "functionalize", "decompose",  "fuse-linear", "fold-constants",
-                                       "remove-noop",     "cse",           "remove-dead", "unify-dtypes", "dim-order",
-                                       "remove-dead",     "inline-control-flow", "write-back", "materialize-symbols", "remove-dead"};
+// clang-format off
+constexpr std::string_view kOrder[] = {
+    "inline-regions", "resolve-symbols", "functionalize",                                               // -> Functional
+    "decompose",                                                                                        // -> Core
+    "fuse-linear", "fold-constants", "remove-noop", "cse", "remove-dead", "unify-dtypes", "cse", "dim-order",  // -> Edge
+    "remove-dead", "inline-control-flow", "write-back", "materialize-symbols", "remove-dead"};          // -> Exec
+// clang-format on
 
 // The first node that uses an input: where a message about the input points to.
 Location first_use(const Graph& g, ValueId v) {
@@ -106,9 +110,11 @@ Status lower_to(Program& program, Stage stage, const Options& options, Outcome& 
   cx.guards = options.guards;
   EDGEC_TRY_VOID(apply_bounds(program, options));
   if (options.on_stage) EDGEC_TRY_VOID(options.on_stage(program.stage, program));
-  Stage reported = program.stage;
+  const Stage start = program.stage;
+  Stage reported = start;
   for (std::string_view name : kOrder) {
     const passes::PassInfo* pass = passes::find_pass(name);
+    if (pass->to < start || (pass->to == start && pass->from < start)) continue;  // done before
     if (!is_required(name) && options.disabled_passes.count(std::string(name))) continue;
     if (pass->to > stage && program.stage >= stage) break;
     // A stage is complete when the pass that leads out of it is next.

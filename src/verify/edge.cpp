@@ -93,7 +93,8 @@ constexpr Rule kRules[] = {
     {"one-dtype", Stage::Edge, Stage::Exec, "tensors that take part in promotion have one dtype", one_dtype},
     {"kernel-dtypes", Stage::Edge, Stage::Exec, "kernels are called with dtypes that they compute rightly",
      kernel_dtypes},
-    {"dim-orders", Stage::Edge, Stage::Exec, "dim orders of operands and results fit the operator", dim_orders},
+    // Within the Edge stage a pass decides them.
+    {"dim-orders", Stage::Backend, Stage::Exec, "dim orders of operands and results fit the operator", dim_orders},
 };
 
 }  // namespace

@@ -52,7 +52,9 @@ bool needs_no_kernel(const Graph& g, const Node& n) {
 }
 
 // Copies keep torch's name until the dim orders are decided; then they are dim_order_ops.
-bool becomes_copy(const OpDef& op) { return op.name() == "aten._to_copy" || op.name() == "aten.clone"; }
+bool becomes_copy(const OpDef& op) {
+  return op.name() == "aten._to_copy" || op.name() == "aten.clone" || op.name() == "aten.contiguous";
+}
 
 void known(const CheckedGraph& c) {
   for_each_node(c, [&](NodeId id, const Node& n) {

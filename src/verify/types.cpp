@@ -53,7 +53,23 @@ bool disagree(const Type& recorded, const Type& inferred, Stage stage) {
   return false;
 }
 
-bool has_type_rule(const OpDef& op) { return op.known && (op.infer || (op.shape && op.dtype)); }
+// A constant's type is the one of its data (rule constants).
+bool has_type_rule(const OpDef& op) {
+  return op.known && op.name() != "prim.constant" && (op.infer || (op.shape && op.dtype));
+}
+
+void constants(const CheckedGraph& c) {
+  for_each_node(c, [&](NodeId id, const Node& n) {
+    if (n.op->name() != "prim.constant" || n.args.empty() || n.results.empty()) return;
+    const auto* k = std::get_if<ConstId>(&n.args[0].state);
+    if (!k) return c.fault(id, "names no constant");
+    const TensorData& data = c.method.constants[k->index].data;
+    const Type& t = c.graph.type(n.results[0]);
+    const Dims sizes(data.sizes.begin(), data.sizes.end());
+    if (!t.is_tensor() || t.tensor.dtype != data.dtype || t.tensor.sizes != sizes)
+      c.fault(id, fmt::format("is {} in the graph and {}{} in its data", str(t), name(data.dtype), str(sizes)));
+  });
+}
 
 void inferred_types(const CheckedGraph& c) {
   if (c.autocast) return;
@@ -75,6 +91,7 @@ constexpr Rule kRules[] = {
     {"arguments", Stage::ATen, Stage::Exec, "arguments fit the parameters of the schema in number and kind", arguments,
      true},
     {"results", Stage::ATen, Stage::Exec, "results fit the schema in number and kind", results},
+    {"constants", Stage::ATen, Stage::Exec, "constants in a graph have the types of their data", constants},
     {"inferred-types", Stage::ATen, Stage::Exec, "recorded types do not contradict the operators' entries",
      inferred_types},
 };

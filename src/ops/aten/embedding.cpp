@@ -23,7 +23,8 @@ Result<std::vector<Type>> bag_types(const Call& c) {
     return model_error(c.op().name() + " takes a matrix, a vector of indices and a vector of offsets");
   const Dim bags = bag_count(c);
   const auto counts = [&](Dims sizes) { return Type::of({indices.dtype, std::move(sizes), {}, {}}); };
-  return std::vector<Type>{Type::of({weight.dtype, {bags, weight.sizes[1]}, {}, {}}), counts({indices.sizes[0]}), counts({bags}), counts({bags})};
+  const Dims out = {bags, weight.sizes[1]};
+  return std::vector<Type>{Type::of({weight.dtype, out, {}, {}}), counts({indices.sizes[0]}), counts({bags}), counts(c.integer("mode") == kMax ? out : Dims{bags})};
 }
 
 // The bag of every index: how many offsets do not lie behind it, less one.
@@ -43,14 +44,17 @@ ValueId summed_in_bags(Builder& b, ValueId rows, ValueId bag, Dim bags) {
   return slice(b, all, 0, 0, bags);
 }
 
-// The largest of each bag, 0 for an empty one.
-ValueId largest_in_bags(Builder& b, ValueId rows, ValueId bag, ValueId counted, Dim bags) {
+// The largest of each bag and its index, 0 for an empty bag.
+Values largest_in_bags(Builder& b, const Call& c, ValueId rows, ValueId bag, ValueId counted) {
   if (b.failed()) return {};
   const TensorType t = b.tensor(rows);
-  ValueId inside = b.call("aten.eq.Tensor", {iota(b, bags, DType::I64, 0, 2), bag});
+  const Dims out = {bag_count(c), t.sizes[1]};
+  ValueId inside = b.call("aten.eq.Tensor", {iota(b, out[0], DType::I64, 0, 2), bag});
   if (counted) inside = b.call("aten.logical_and", {inside, counted});
-  const ValueId best = amax(b, where(b, unsqueeze(b, inside, 2), rows, number(b, -kInfinity, t.dtype)), {1});
-  return where(b, b.call("aten.any.dim", {inside, 1, true}), best, number(b, 0, t.dtype));
+  const Values best = b.call_all("aten.max.dim", {where(b, unsqueeze(b, inside, 2), rows, number(b, -kInfinity, t.dtype)), 1});
+  const ValueId index = b.view(pick(b, c.value("indices"), 0, b.view(best[1], {numel(out)})), out);
+  const ValueId some = b.call("aten.any.dim", {inside, 1, true});
+  return {where(b, some, best[0], number(b, 0, t.dtype)), where(b, some, index, b.full({}, 0, c.tensor("indices").dtype))};
 }
 
 Values embedding_bag(Builder& b, const Call& c) {
@@ -59,8 +63,8 @@ Values embedding_bag(Builder& b, const Call& c) {
   const Dim n = c.tensor("indices").sizes[0], bags = bag_count(c), height = c.tensor("weight").sizes[0];
   if (is_empty({n})) {
     const Dim width = c.tensor("weight").sizes[1];
-    const ValueId none = b.full({bags}, 0, index_dtype);
-    return {b.full({bags, width}, 0, d), b.full({n}, 0, index_dtype), none, none};
+    const auto none = [&](const Dims& sizes, DType dtype) { return b.full(sizes, 0, dtype); };
+    return {none({bags, width}, d), none({n}, index_dtype), none({bags}, index_dtype), none(mode == kMax ? Dims{bags, width} : Dims{bags}, index_dtype)};
   }
   ValueId rows = b.cast(b.call("aten.embedding", {c.arg("weight"), c.arg("indices")}), wide);
   if (c.has("per_sample_weights")) rows = b.mul(rows, unsqueeze(b, b.cast(c.value("per_sample_weights"), wide), 1));
@@ -72,14 +76,14 @@ Values embedding_bag(Builder& b, const Call& c) {
   const ValueId bag = bag_of_index(b, c);
   const ValueId ones = counted ? b.cast(counted, wide) : b.full({n}, 1.0, wide);
   const ValueId sizes = summed_in_bags(b, ones, bag, bags);
-  ValueId out;
-  if (mode == kMax)
-    out = largest_in_bags(b, rows, bag, counted, bags);
-  else
-    out = summed_in_bags(b, rows, bag, bags);
+  const ValueId bag_sizes = b.cast(sizes, index_dtype), bags_of_rows = b.cast(bag, index_dtype);
+  if (mode == kMax) {
+    const Values best = largest_in_bags(b, c, rows, bag, counted);
+    return b.failed() ? Values{} : Values{b.cast(best[0], d), bags_of_rows, bag_sizes, best[1]};
+  }
+  ValueId out = summed_in_bags(b, rows, bag, bags);
   if (mode == kMean) out = b.div(out, unsqueeze(b, b.call("aten.clamp", {sizes, 1.0}), 1));
-  const ValueId bag_sizes = b.cast(sizes, index_dtype);
-  return {b.cast(out, d), b.cast(bag, index_dtype), bag_sizes, bag_sizes};
+  return {b.cast(out, d), bags_of_rows, bag_sizes, bag_sizes};
 }
 
 }  // namespace

@@ -218,8 +218,6 @@ void define_batch_norms(Table& ops) {
       });
   ops.define("aten::native_batch_norm" + given + "Tensor? running_mean, Tensor? running_var, " + settings + ") -> (Tensor, Tensor, Tensor)")
       .infer(batch_types(3)).expand(norm_by_statistics);
-  ops.define("aten::_native_batch_norm_legit" + given + "Tensor(a!) running_mean, Tensor(b!) running_var, " + settings + ") -> (Tensor, Tensor, Tensor)")
-      .infer(batch_types(3)).expand(norm_by_statistics);
   ops.define("aten::_native_batch_norm_legit.no_stats" + given + settings + ") -> (Tensor, Tensor, Tensor)").infer(batch_types(3)).expand(norm_by_batch);
   ops.define("aten::_native_batch_norm_legit_functional" + given + "Tensor running_mean, Tensor running_var, " + settings +
              ") -> (Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)")

@@ -47,11 +47,13 @@ std::vector<ValueId> kept_unless_empty(Builder& b, const Call& c) {
   return is_empty(c.tensor("self").sizes) ? filled(b, c) : keep_whole();
 }
 
-// The optimized kernel sums one dim of any dtype in f32; two dims take the other path.
+// The optimized kernel sums one dim of any dtype in f32; two dims take the other path. It does not know rank 0 with a dim.
 std::vector<ValueId> sum_exactly(Builder& b, const Call& c) {
   const TensorType x = c.tensor("self");
   const DType to = c.dtype("dtype", is_float(x.dtype) || is_complex(x.dtype) ? x.dtype : DType::I64);
-  if (c.dims("dim").size() != 1 || x.rank() == 0 || x.dtype != to || is_half(to) || to == DType::F32) return keep_whole();
+  if (c.dims("dim").size() != 1) return keep_whole();
+  if (x.rank() == 0) return {b.call("aten.sum.dim_IntList", {c.arg("self"), ArgList{}}, {{"dtype", to}})};
+  if (x.dtype != to || is_half(to) || to == DType::F32) return keep_whole();
   Dims deeper = x.sizes;
   deeper.push_back(1);
   Axes axes = axes_of(b, c, "dim", x.rank());

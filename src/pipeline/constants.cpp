@@ -1,8 +1,8 @@
-#include "cli/constants.h"
+#include "pipeline/constants.h"
 
 #include "support/json.h"
 
-namespace edgec::cli {
+namespace edgec::pipeline {
 
 static Result<Arg> constant(JsonValue v) {
   if (v.is_bool()) {
@@ -44,4 +44,4 @@ Result<std::vector<Arg>> parse_constants(std::string_view json) {
   return out;
 }
 
-}  // namespace edgec::cli
+}  // namespace edgec::pipeline

@@ -5,9 +5,9 @@
 #include "ir/arg.h"
 #include "support/result.h"
 
-namespace edgec::cli {
+namespace edgec::pipeline {
 
 // The values of a constant method as JSON: a number, true, false, a string, or a list of them.
 Result<std::vector<Arg>> parse_constants(std::string_view json);
 
-}  // namespace edgec::cli
+}  // namespace edgec::pipeline

@@ -1,0 +1,42 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "ir/dtype.h"
+#include "runtime/array.h"
+#include "support/result.h"
+
+// The files of single-operator cases that make_cases.py writes (README.md has the format).
+namespace edgec::op_tests {
+
+struct Tensor {
+  DType dtype = DType::F32;
+  std::vector<int64_t> sizes;
+  std::vector<std::byte> bytes;  // logical order
+};
+
+// What torch gave: a tensor, or a plain number as text ("int 5").
+struct Expected {
+  bool is_tensor = true;
+  Tensor tensor;
+  double number = 0;
+};
+
+struct Call {
+  std::vector<Tensor> inputs;
+  std::vector<Expected> outputs;
+};
+
+struct Case {
+  std::string op, name;  // "aten.add.Tensor", "f32_2x3"
+  std::string file;
+  int line = 0;
+  std::string program;  // text IR
+  std::string refused;  // not empty: compiling ends with a message that has this in it
+  double rtol = -1, atol = -1;  // below zero: by dtype
+  std::vector<Call> calls;
+};
+
+Result<std::vector<Case>> read_cases(const std::string& path);
+
+}  // namespace edgec::op_tests

@@ -1,0 +1,29 @@
+"""Makes tests/ops/data/<family>.cases with torch: `make_cases.py [FAMILY...]` (default: all of tests/ops/families)."""
+import importlib, pathlib, sys, warnings
+import torch
+import opcases
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def main():
+    warnings.filterwarnings("ignore")
+    torch.set_num_threads(1)
+    torch.set_grad_enabled(False)
+    all_names = sorted(p.stem for p in (HERE / "families").glob("*.py") if not p.stem.startswith("_"))
+    total, ops, problems = 0, set(), 0
+    for name in sys.argv[1:] or all_names:
+        w = opcases.Writer()
+        importlib.import_module(f"families.{name}").cases(w.add)
+        text = f"# Made by make_cases.py with torch {torch.__version__.split('+')[0]}.\n\n" + "\n".join(w.lines)
+        (HERE / "data").mkdir(exist_ok=True)
+        (HERE / "data" / f"{name}.cases").write_text(text)
+        for p in w.problems: print(f"{name}: not a case: {p}", file=sys.stderr)
+        print(f"{name}: {w.count} cases of {len(w.ops)} operators, {len(text) // 1024} KB")
+        total, ops, problems = total + w.count, ops | w.ops, problems + len(w.problems)
+    print(f"{total} cases of {len(ops)} operators")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

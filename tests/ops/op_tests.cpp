@@ -1,0 +1,193 @@
+// Compiles each single-operator case in-process, runs it on the official runtime and compares with torch's results.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "cases.h"
+#include "inprocess/programs.h"
+#include "inprocess/workers.h"
+#include "ir/op.h"
+#include "ir/tensor_data.h"
+#include "ops/table.h"
+
+namespace edgec::op_tests {
+namespace {
+
+struct Options {
+  std::vector<std::string> files, only;
+  bool print_programs = false, uncovered = false, verify_passes = false;
+  unsigned jobs = 2;
+};
+
+Result<runtime::Runner> built(const Case& c, bool verify_passes) {
+  EDGEC_TRY(auto program, parse_program(c.program));
+  pipeline::Options options;
+  options.verify_every_pass = verify_passes;
+  EDGEC_TRY(auto bytes, inprocess::compile(*program, options));
+  return inprocess::load(std::move(bytes));
+}
+
+struct Tolerance {
+  double rtol, atol;
+};
+
+Tolerance tolerance_of(const Case& c, DType d) {
+  if (c.rtol >= 0) return {c.rtol, c.atol};
+  switch (d) {
+    case DType::F16: return {2e-3, 1e-4};
+    case DType::BF16: return {1.6e-2, 1e-4};
+    case DType::F32: return {2e-6, 2e-6};
+    case DType::F64: return {1e-11, 1e-11};
+    default: return {0, 0};
+  }
+}
+
+bool close(double got, double want, Tolerance t) {
+  if (std::isnan(want)) return std::isnan(got);
+  if (std::isinf(want)) return got == want;
+  return std::abs(got - want) <= t.atol + t.rtol * std::abs(want);
+}
+
+// What is wrong with a tensor; empty when nothing.
+std::string difference(const Case& c, const Tensor& want, const runtime::Array& got) {
+  if (static_cast<int>(got.element) != c10_number(want.dtype))
+    return fmt::format("dtype {} instead of {}", runtime::torch_name(got.element), torch_name(want.dtype));
+  if (got.shape != want.sizes) return fmt::format("sizes {} instead of {}", got.shape, want.sizes);
+  const auto count = static_cast<int64_t>(got.count());
+  int64_t wrong = 0, first = -1;
+  for (int64_t i = 0; i < count; ++i) {
+    const bool same = is_integral(want.dtype) ? read_integer(got.bytes, want.dtype, i) == read_integer(want.bytes, want.dtype, i)
+                                              : close(read_element(got.bytes, want.dtype, i), read_element(want.bytes, want.dtype, i),
+                                                      tolerance_of(c, want.dtype));
+    if (same) continue;
+    if (wrong++ == 0) first = i;
+  }
+  if (wrong == 0) return {};
+  return fmt::format("{} of {} elements differ; the first, {}, is {} instead of {}", wrong, count, first,
+                     read_element(got.bytes, want.dtype, first), read_element(want.bytes, want.dtype, first));
+}
+
+std::string difference(const Case& c, const Expected& want, const runtime::Value& got) {
+  if (want.is_tensor) {
+    const auto* array = std::get_if<runtime::Array>(&got.held);
+    return array ? difference(c, want.tensor, *array) : "no tensor";
+  }
+  double number = std::nan("");
+  if (const auto* i = std::get_if<int64_t>(&got.held)) number = static_cast<double>(*i);
+  if (const auto* d = std::get_if<double>(&got.held)) number = *d;
+  if (const auto* b = std::get_if<bool>(&got.held)) number = *b;
+  return close(number, want.number, {1e-6, 0}) ? "" : fmt::format("{} instead of {}", number, want.number);
+}
+
+// Empty when the case holds.
+std::string outcome(const Case& c, bool verify_passes) {
+  auto runner = built(c, verify_passes);
+  if (!c.refused.empty()) {
+    if (runner) return "compiles, but should be refused: " + c.refused;
+    return runner.failure().message.find(c.refused) == std::string::npos ? "refused in other words: " + runner.failure().message : "";
+  }
+  if (!runner) return runner.failure().message;
+  for (size_t k = 0; k < c.calls.size(); ++k) {
+    std::vector<runtime::Value> inputs;
+    for (const Tensor& t : c.calls[k].inputs) {
+      const auto element = runtime::element_of(c10_number(t.dtype));
+      if (!element) return "the runtime has no such dtype";
+      inputs.push_back({runtime::Array{*element, t.sizes, t.bytes}});
+    }
+    auto result = runner->call("forward", inputs);
+    if (!result) return fmt::format("call {}: {}", k, result.failure().message);
+    // New values of written inputs come before the user's outputs.
+    const auto& want = c.calls[k].outputs;
+    if (result->outputs.size() != want.size()) return fmt::format("{} outputs instead of {}", result->outputs.size(), want.size());
+    for (size_t i = 0; i < want.size(); ++i)
+      if (auto d = difference(c, want[i], result->outputs[i]); !d.empty()) return fmt::format("call {}: output {}: {}", k, i, d);
+  }
+  return {};
+}
+
+bool chosen(const Case& c, const std::vector<std::string>& only) {
+  const std::string name = c.op + "/" + c.name;
+  return only.empty() || std::any_of(only.begin(), only.end(), [&](const std::string& o) {
+    return o.ends_with('$') ? c.op == o.substr(0, o.size() - 1) : name.find(o) != std::string::npos;
+  });
+}
+
+std::string indented(const std::string& text) {
+  std::string out = "    ";
+  for (char c : text) out += c == '\n' ? std::string("\n    ") : std::string(1, c);
+  return out;
+}
+
+void print_uncovered(const std::set<std::string>& covered) {
+  size_t known = 0;
+  std::vector<std::string> missing;
+  for (const OpDef* op : Registry::global().all()) {
+    if (op->schema().ns != "aten" && op->schema().ns != "quantized_decomposed" && op->schema().ns != "torchao") continue;
+    ++known;
+    if (!covered.count(op->name())) missing.push_back(op->name());
+  }
+  fmt::print("{} of {} operators have no case:\n", missing.size(), known);
+  for (const std::string& name : missing) fmt::print("  {}\n", name);
+}
+
+int run(const Options& options) {
+  ops::register_all();
+  std::vector<Case> cases;
+  for (const std::string& file : options.files) {
+    auto some = read_cases(file);
+    if (!some) {
+      fmt::print(stderr, "{}\n", some.failure().message);
+      return 2;
+    }
+    for (Case& c : *some)
+      if (chosen(c, options.only)) cases.push_back(std::move(c));
+  }
+  std::set<std::string> covered;
+  for (const Case& c : cases) covered.insert(c.op);
+
+  const auto results =
+      inprocess::run_isolated(cases.size(), options.jobs, [&](size_t i) { return outcome(cases[i], options.verify_passes); });
+
+  std::map<std::string, size_t> failed;
+  size_t count = 0;
+  for (size_t i = 0; i < cases.size(); ++i) {
+    if (results[i].empty()) continue;
+    ++count;
+    ++failed[cases[i].op];
+    fmt::print("FAIL {}/{}  ({}:{})\n{}\n", cases[i].op, cases[i].name, std::filesystem::path(cases[i].file).filename().string(), cases[i].line,
+               indented(results[i]));
+    if (options.print_programs) fmt::print("{}\n", indented(cases[i].program));
+  }
+  if (!failed.empty()) fmt::print("failures by operator:\n");
+  for (const auto& [op, n] : failed) fmt::print("  {:4} {}\n", n, op);
+  if (options.uncovered) print_uncovered(covered);
+  fmt::print("{} passed, {} failed ({} operators)\n", cases.size() - count, count, covered.size());
+  return count == 0 && !cases.empty() ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace edgec::op_tests
+
+// edgec_op_tests [-j N] [--programs] [--uncovered] [--verify-passes] [--only SUBSTRING|NAME$]... FILE.cases... | FOLDER
+int main(int argc, char** argv) {
+  edgec::op_tests::Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string a = argv[i];
+    if (a == "--only" && i + 1 < argc) options.only.emplace_back(argv[++i]);
+    else if (a == "-j" && i + 1 < argc) options.jobs = static_cast<unsigned>(std::strtoul(argv[++i], nullptr, 10));
+    else if (a == "--programs") options.print_programs = true;
+    else if (a == "--verify-passes") options.verify_passes = true;
+    else if (a == "--uncovered") options.uncovered = true;
+    else if (std::filesystem::is_directory(a)) {
+      for (const auto& f : std::filesystem::directory_iterator(a))
+        if (f.path().extension() == ".cases") options.files.push_back(f.path().string());
+    } else options.files.push_back(a);
+  }
+  std::sort(options.files.begin(), options.files.end());
+  return edgec::op_tests::run(options);
+}

@@ -1,0 +1,249 @@
+"""How single-operator cases are written: tensors that a tiny generator fills, a call, torch's result. See README.md."""
+import base64, math
+import torch
+
+F16, BF16, F32, F64 = torch.float16, torch.bfloat16, torch.float32, torch.float64
+BOOL, U8, I8, I16, I32, I64 = torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64
+FLOATS = [F32, F64, F16, BF16]
+INTS = [I64, I32, I16, I8, U8]
+ALL = FLOATS + INTS + [BOOL]
+NAMES = {BOOL: "bool", U8: "u8", I8: "i8", I16: "i16", I32: "i32", I64: "i64", F16: "f16", BF16: "bf16", F32: "f32", F64: "f64",
+         torch.uint16: "u16", torch.uint32: "u32", torch.complex64: "c64"}
+DENOMINATORS = {F16: 16, BF16: 16, F32: 4096, F64: 1 << 20}
+MASK = (1 << 64) - 1
+
+
+def mixed(seed, i):
+    z = (seed * 0x9E3779B97F4A7C15 + (i + 1) * 0xBF58476D1CE4E5B9) & MASK
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
+    return z ^ (z >> 31)
+
+
+class T:
+    """A tensor operand: f32 of -4..4 in steps of 1/4096, i64 of -9..9, ... unless `low`, `high` (in real numbers) say otherwise.
+
+    T(F32, 2, 3)  T(I64, "s0", 3)  T(F32, 4, values=[...])  T(F32, 5, shuffled=True) all different  T(F32, 6, specials=[math.nan])
+    order: dim order, "cl" for channels_last. weight=True: a constant of the program. A size may be an expression over symbols.
+    """
+
+    def __init__(self, dtype, *shape, low=None, high=None, values=None, shuffled=False, specials=None, order=None, weight=False, den=None):
+        self.dtype, self.shape, self.order, self.weight = dtype, shape, order, weight
+        self.values, self.shuffled, self.specials = values, shuffled, specials
+        self.den = den or DENOMINATORS.get(dtype, 1)
+        default = (0, 1) if dtype == BOOL else (0, 9) if not dtype.is_floating_point and not dtype.is_signed else (-4, 4)
+        if not dtype.is_floating_point and dtype.is_signed: default = (-9, 9)
+        self.low = math.ceil((default[0] if low is None else low) * self.den)
+        self.high = math.floor((default[1] if high is None else high) * self.den)
+
+    def __call__(self, **changes):
+        made = T.__new__(T)
+        made.__dict__ = {**self.__dict__, **changes}
+        return made
+
+    def sizes(self, symbols):
+        return [s if isinstance(s, int) else int(eval(s, {}, dict(symbols))) for s in self.shape]
+
+    def dim_order(self):
+        rank = len(self.shape)
+        if self.order == "cl":
+            return [0, *range(2, rank), 1]
+        return self.order
+
+    def type_text(self):
+        order = self.dim_order()
+        text = f"{NAMES[self.dtype]}[{', '.join(str(s) for s in self.shape)}]"
+        return text + ("{" + ",".join(map(str, order)) + "}" if order else "")
+
+    def rounded(self, v):
+        return v if isinstance(v, (int, bool)) else float(torch.tensor(v, dtype=F64).to(self.dtype))
+
+    def fill(self, seed, symbols):
+        """The tensor, and the line that makes the C++ side fill it alike."""
+        sizes = self.sizes(symbols)
+        count = math.prod(sizes)
+        head = f"in {NAMES[self.dtype]} {shape_text(sizes)} "
+        if self.values is not None:
+            values = [self.rounded(v) for v in self.values]
+            line = "values " + ",".join(number_text(v) for v in values)
+        elif self.shuffled:
+            order = [i - count // 2 for i in range(count)]
+            for i in range(count, 1, -1):
+                j = mixed(seed, i) % i
+                order[i - 1], order[j] = order[j], order[i - 1]
+            den = 4 if self.dtype.is_floating_point else 1
+            values = [v / den if den > 1 else v for v in order]
+            line = f"shuffled {seed} {den}"
+        else:
+            values = []
+            specials = [self.rounded(v) for v in self.specials or []]
+            for i in range(count):
+                z = mixed(seed, i)
+                if specials and (z >> 40) % 4 == 0:
+                    values.append(specials[(z >> 44) % len(specials)])
+                    continue
+                k = self.low + (z >> 8) % (self.high - self.low + 1)
+                values.append(k / self.den if self.den > 1 else k)
+            line = f"grid {seed} {self.low} {self.high} {self.den}"
+            if specials: line += " " + ",".join(number_text(v) for v in specials)
+        t = torch.tensor(values, dtype=F64 if self.dtype.is_floating_point else None).to(self.dtype).reshape(sizes)
+        order = self.dim_order()
+        if order:
+            back = [order.index(i) for i in range(len(order))]
+            t = t.permute(order).contiguous().permute(back)
+        return t, head + line, values
+
+
+class Sym:
+    """An integer argument that is an expression over the case's symbols: Sym("s0 // 2")."""
+
+    def __init__(self, text):
+        self.text = text
+
+    def value(self, symbols):
+        return int(eval(self.text, {}, dict(symbols)))
+
+
+def number_text(v):
+    return str(int(v)) if isinstance(v, (int, bool)) else repr(float(v))
+
+
+def shape_text(sizes):
+    return ",".join(map(str, sizes)) if sizes else "-"
+
+
+def torch_op(name):
+    parts = name.split(".")
+    packet = getattr(getattr(torch.ops, parts[0]), parts[1])
+    return getattr(packet, parts[2] if len(parts) > 2 else "default")
+
+
+class Writer:
+    """Collects the cases of one family."""
+
+    def __init__(self):
+        self.lines, self.names, self.count, self.ops, self.problems = [], {}, 0, set(), []
+
+    def add(self, op, *args, name=None, where=None, sizes=None, tol=None, refused=None, torch_fn=None, **kwargs):
+        """One case: `op` on the arguments. `where={"s0": (2, 6)}` gives the ranges of symbols; a call is made for each of `sizes`
+        (default: both ends). `refused`: compiling must end with such a message. `torch_fn`: computes the result instead of the operator."""
+        try:
+            self._add(op, args, name, where or {}, sizes, tol, refused, torch_fn, kwargs)
+        except NotImplementedError:  # a dtype that torch lacks
+            pass
+        except Exception as e:
+            self.problems.append(f"{op} {name or ''}: {type(e).__name__}: {str(e).splitlines()[0]}")
+
+    def _add(self, op, args, name, where, sizes, tol, refused, torch_fn, kwargs):
+        if not sizes: sizes = [{s: r[0] for s, r in where.items()}, {s: r[1] for s, r in where.items()}] if where else [{}]
+        args, kwargs = copied(args), {k: copied(v) for k, v in kwargs.items()}
+        calls = [self._call(op, args, kwargs, symbols, torch_fn, refused) for symbols in sizes]
+        specs = [t for t in flat_tensors([*args, *kwargs.values()])]
+        name = name or "_".join(t.type_text().replace(", ", "x").replace("[", "_").replace("]", "").replace(" ", "") for t in specs[:2]) or "plain"
+        n = self.names[(op, name)] = self.names.get((op, name), 0) + 1
+        name += f"~{n}" if n > 1 else ""
+        out = [f"case {op} {name}"]
+        if tol: out.append("tolerance %g %g" % (tol if isinstance(tol, tuple) else (tol, tol)))
+        if refused: out.append(f"refused {refused}")
+        out += ["| " + line for line in self._program(op, args, kwargs, where, specs, calls[0])]
+        for call in calls if not refused else []:
+            out += ["call", *call["lines"], *call["results"]]
+        self.lines += out + [""]
+        self.count += 1
+        self.ops.add(op)
+
+    def _call(self, op, args, kwargs, symbols, torch_fn, refused):
+        made = {"lines": [], "results": [], "weights": [], "outputs": []}
+
+        def real(a):
+            if isinstance(a, T):
+                t, line, values = a.fill(self.seed(op, len(made["lines"]) + len(made["weights"])), symbols)
+                if a.weight: made["weights"].append(values)
+                else: made["lines"].append(line)
+                return t
+            if isinstance(a, Sym): return a.value(symbols)
+            if isinstance(a, (list, tuple)): return [real(v) for v in a]
+            return a
+
+        if refused and not torch_fn: torch_fn = lambda *a, **k: torch.zeros(1)
+        a, k = [real(v) for v in args], {n: real(v) for n, v in kwargs.items()}
+        result = (torch_fn or torch_op(op))(*a, **k)
+        for r in result if isinstance(result, (list, tuple)) else [result]:
+            if isinstance(r, torch.Tensor):
+                if r.is_complex() or r.is_quantized: raise ValueError("a complex result")
+                made["outputs"].append(r)
+                made["results"].append(f"out {NAMES[r.dtype]} {shape_text(r.shape)} {base64.b64encode(bytes_of(r)).decode()}".rstrip())
+            elif r is not None:
+                made["outputs"].append(r)
+                made["results"].append(f"out number {number_text(r)}")
+        return made
+
+    def seed(self, op, k):
+        return (sum(ord(c) * (i + 1) for i, c in enumerate(op)) * 31 + self.count) * 8 + k + 1
+
+    def _program(self, op, args, kwargs, where, specs, call):
+        lines, inputs, names = [], [], {}
+        weights = iter(call["weights"])
+        for k, t in enumerate(specs):
+            names[id(t)] = f"%x{k}"
+            spec = ""
+            if t.weight:
+                number = sum(1 for line in lines)
+                values = ", ".join(number_text(v) for v in next(weights))
+                lines.append(f'constant #{number} "w{k}" {t.type_text()} = [{values}]')
+                spec = f' = parameter "w{k}" #{number}'
+            inputs.append(f"%x{k}: {t.type_text()}{spec}")
+        facts = ", ".join(f"{s} in {r[0]}..{r[1]}" for s, r in where.items())
+        lines.append(f"method @forward({', '.join(inputs)}){' where ' + facts if facts else ''} {{")
+        texts = [arg_text(a, names) for a in args]
+        texts += [f"{k}={arg_text(v, names)}" for k, v in kwargs.items()]
+        outputs = [f"%y{i}" for i in range(max(len(call["outputs"]), 1))]
+        types = ""
+        base = op.split(".")[1]
+        if base.startswith("__i") or (base.endswith("_") and not base.startswith("__")):  # in place: on a copy
+            lines.append(f"  %c = aten.clone({texts[0]})")
+            texts[0] = "%c"
+            types = " : " + specs[0].type_text()
+        lines.append(f"  {', '.join(outputs)} = {op}({', '.join(texts)}){types}")
+        returned = []
+        for text, r in zip(outputs, call["outputs"] or [None]):
+            order = layout_of(r)
+            returned.append(text + (f" order {{{','.join(map(str, order))}}}" if order else ""))
+        return lines + [f"  return {', '.join(returned)}", "}"]
+
+
+def layout_of(r):
+    if not isinstance(r, torch.Tensor) or r.dim() not in (4, 5) or r.is_contiguous(): return None
+    form = torch.channels_last if r.dim() == 4 else torch.channels_last_3d
+    return [0, *range(2, r.dim()), 1] if r.is_contiguous(memory_format=form) else None
+
+
+def copied(a):
+    """A tensor used twice is two inputs."""
+    if isinstance(a, T): return a()
+    return [copied(v) for v in a] if isinstance(a, (list, tuple)) else a
+
+
+def flat_tensors(args):
+    for a in args:
+        if isinstance(a, T): yield a
+        elif isinstance(a, (list, tuple)): yield from flat_tensors(a)
+
+
+def arg_text(a, names):
+    if isinstance(a, T): return names[id(a)]
+    if isinstance(a, Sym): return "{" + a.text + "}"
+    if a is None: return "none"
+    if isinstance(a, bool): return "true" if a else "false"
+    if isinstance(a, float): return repr(a)
+    if isinstance(a, torch.dtype): return NAMES[a]
+    if isinstance(a, torch.memory_format): return str(a).removeprefix("torch.").removesuffix("_format")
+    if isinstance(a, torch.device): return "none"
+    if isinstance(a, str): return '"' + a + '"'
+    if isinstance(a, (list, tuple)): return "[" + ", ".join(arg_text(v, names) for v in a) + "]"
+    return str(a)
+
+
+def bytes_of(t):
+    t = t.detach().contiguous()
+    return t.reshape(-1).view(U8).numpy().tobytes() if t.numel() else b""
