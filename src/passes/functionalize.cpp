@@ -43,6 +43,7 @@ class Functionalizer {
     for (NodeId id : g_.nodes_in_order()) visit(id);
     for (Arg& a : g_.outputs) for_each_value(a, [&](ValueId& v) { v = read(v, nullptr, {}); });
     if (&g_ == m_.graph.get()) add_mutation_outputs();
+    else refuse_writes_to_inputs();
     return outcome(cx_);
   }
 
@@ -103,6 +104,7 @@ class Functionalizer {
   void write(ValueId v, ValueId value, Builder& b) {
     auto it = views_.find(v);
     if (it == views_.end()) return b.fail("a write to something that is no tensor");
+    if (!first_write_) first_write_ = b.loc();
     View& view = it->second;
     StorageState& s = storages_[view.storage];
     std::vector<ValueId> wholes = {s.current};
@@ -254,6 +256,14 @@ class Functionalizer {
     m_.outputs.insert(m_.outputs.begin() + static_cast<ptrdiff_t>(at), specs.begin(), specs.end());
   }
 
+  // What a branch or a turn writes to, the graph around it would have to see.
+  void refuse_writes_to_inputs() {
+    for (ValueId v : g_.inputs)
+      if (auto it = views_.find(v); it != views_.end() && storages_[it->second.storage].version > 0)
+        cx_.diag.error(first_write_, fmt::format("a branch or loop body writes to its operand \"{}\"", g_.value(v).name),
+                       "give the new value out as a result, and write it behind the branch or loop");
+  }
+
   void check(Builder& b, const Location& loc) {
     if (b.failed()) cx_.diag.error(loc, b.status().failure().message);
   }
@@ -263,14 +273,16 @@ class Functionalizer {
   PassContext& cx_;
   std::vector<StorageState> storages_;
   std::unordered_map<ValueId, View> views_;
+  Location first_write_;
 };
 
-// Strides matter to aliasing only; layouts of computed values are decided by passes/dim_order.
-void forget_layouts(Graph& g) {
+// Strides matter to aliasing only; layouts of computed values are decided by passes/dim_order. Operands of branches and
+// loops are contiguous.
+void forget_layouts(Graph& g, bool main) {
   for (uint32_t i = 0; i < g.value_count(); ++i) {
     Value& v = g.value(ValueId(i));
     v.type.tensor.strides.clear();
-    if (v.def) v.type.tensor.dim_order.clear();
+    if (v.def || !main) v.type.tensor.dim_order.clear();
   }
 }
 
@@ -281,7 +293,7 @@ Status functionalize(Program& p, PassContext& cx) {
     std::vector<DimOrder> layouts;  // of the outputs, as the archive has them
     for (const Arg& a : g.outputs) layouts.push_back(a.is_value() ? g.tensor(a.value()).dim_order : DimOrder{});
     EDGEC_TRY_VOID(Functionalizer(m, g, cx).run());
-    forget_layouts(g);
+    forget_layouts(g, &g == m.graph.get());
     if (&g != m.graph.get()) return Status();
     for (InputSpec& in : m.inputs)
       for (const OutputSpec& out : m.outputs) in.mutated = in.mutated || (out.kind != OutputSpec::Kind::UserOutput && out.target == in.name);
