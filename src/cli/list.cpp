@@ -58,7 +58,12 @@ std::string quoted_code(std::string text, bool as_markdown) {
 std::string lowering(const OpDef& op) {
   if (op.memory_view) return "view";
   if (op.expand) return op.kernel.exists() ? "expands or kernel" : "expands";
-  return op.kernel.exists() ? "kernel" : "compile time";
+  if (op.kernel.exists()) return "kernel";
+  if (op.schema().mutates()) return "write";
+  const std::string& family = op.schema().ns;
+  if (family == "higher_order") return "control flow";
+  if (family == "_operator" || family == "builtins" || family == "math" || family == "torch") return "size";
+  return "compile time";
 }
 
 std::string_view name_of(LayoutRule layout) {
@@ -75,13 +80,16 @@ std::string_view name_of(LayoutRule layout) {
 
 Table operators(bool as_markdown) {
   ops::register_all();
-  Table table{"Operators",
-              "The operator table (`edgec ops --markdown`). *Lowering*: `kernel` calls the runtime's kernel; `expands` "
-              "becomes other operators;\n`expands or kernel` decides call by call; `view` is the operand's bytes under "
-              "another shape and costs nothing when sizes are\nstatic; `compile time` is gone before a program is "
-              "written. *Layout*: the dim orders of operands and results.",
-              {"operator", "lowering", "kernel", "layout", "schema"},
-              {}};
+  Table table{
+      "Operators",
+      "The operator table (`edgec ops --markdown`). *Lowering*: `kernel` calls the runtime's kernel; `expands` "
+      "becomes other operators;\n`expands or kernel` decides call by call; `view` is the operand's bytes under "
+      "another shape and costs nothing when sizes are\nstatic; `write` becomes a new value, which is copied back "
+      "where it is state; `size` is part of a size expression, computed\nby the runtime's prim operators where "
+      "the size is dynamic; `control flow` has subgraphs; `compile time` is gone before a\nprogram is written. "
+      "*Layout*: the dim orders of operands and results.",
+      {"operator", "lowering", "kernel", "layout", "schema"},
+      {}};
   for (const OpDef* op : Registry::global().all()) {
     const std::string kernel =
         op->kernel.exists() ? op->kernel.name + (op->kernel.overload.empty() ? "" : "." + op->kernel.overload) : "";

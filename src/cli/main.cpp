@@ -33,8 +33,7 @@ constexpr const char* kExitCodes =
 // Diagnostics carry the model's line before the word "error"; other messages may lack it.
 int report(const Failure& failure) {
   const bool says_error = failure.message.substr(0, failure.message.find('\n')).find("error: ") != std::string::npos;
-  if (!failure.message.empty()) fmt::print(stderr, "{}{}\n", says_error ? "" : "error: ", failure.message);
-  if (!failure.message.empty()) fmt::print(stderr, "{}\n", printable(failure.message));
+  if (!failure.message.empty()) fmt::print(stderr, "{}{}\n", says_error ? "" : "error: ", printable(failure.message));
   return static_cast<int>(failure.kind);
 }
 
