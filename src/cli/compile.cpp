@@ -17,7 +17,8 @@ struct CompileArgs {
   std::string model, output;
   std::vector<std::string> methods, constants, bounds, disabled, dumps;
   std::string depfile;
-  bool no_guards = false, timings = false, quiet = false, no_alloc_input = false, no_alloc_output = false, verify_passes = false;
+  bool no_guards = false, timings = false, quiet = false, no_alloc_input = false, no_alloc_output = false,
+       verify_passes = false;
   int64_t align_plan = 16;
   uint32_t align_segments = 128;
 };
@@ -25,7 +26,8 @@ struct CompileArgs {
 Result<int64_t> number(std::string_view text, std::string_view option) {
   int64_t v = 0;
   auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), v);
-  if (ec != std::errc() || end != text.data() + text.size()) return usage_error(fmt::format("error: {} wants a whole number, not \"{}\"", option, text));
+  if (ec != std::errc() || end != text.data() + text.size())
+    return usage_error(fmt::format("error: {} wants a whole number, not \"{}\"", option, text));
   return v;
 }
 
@@ -34,20 +36,23 @@ Result<std::vector<std::pair<std::string, std::string>>> methods_of(const Compil
   if (!args.model.empty()) out.emplace_back("forward", args.model);
   for (const std::string& m : args.methods) {
     const size_t eq = m.find('=');
-    if (eq == std::string::npos || eq == 0 || eq + 1 == m.size()) return usage_error(fmt::format("error: --method wants NAME=FILE.pt2, not \"{}\"", m));
+    if (eq == std::string::npos || eq == 0 || eq + 1 == m.size())
+      return usage_error(fmt::format("error: --method wants NAME=FILE.pt2, not \"{}\"", m));
     out.emplace_back(m.substr(0, eq), m.substr(eq + 1));
   }
   if (out.empty()) return usage_error("error: no model given\nsee `edgec compile --help`");
   for (size_t i = 0; i < out.size(); ++i)
     for (size_t k = 0; k < i; ++k)
-      if (out[i].first == out[k].first) return usage_error(fmt::format("error: method {} is given twice", out[i].first));
+      if (out[i].first == out[k].first)
+        return usage_error(fmt::format("error: method {} is given twice", out[i].first));
   return out;
 }
 
 // NAME=JSON: a number, true/false, a string, or a list of them.
 Result<ConstantMethod> constant_of(const std::string& text) {
   const size_t eq = text.find('=');
-  if (eq == std::string::npos || eq == 0) return usage_error(fmt::format("error: --constant wants NAME=JSON, not \"{}\"", text));
+  if (eq == std::string::npos || eq == 0)
+    return usage_error(fmt::format("error: --constant wants NAME=JSON, not \"{}\"", text));
   ConstantMethod out{text.substr(0, eq), {}};
   EDGEC_TRY(out.values, pipeline::parse_constants(text.substr(eq + 1)));
   return out;
@@ -59,19 +64,24 @@ Result<pipeline::Options> options_of(const CompileArgs& args) {
     const size_t eq = b.find('=');
     EDGEC_TRY(int64_t n, number(eq == std::string::npos ? b : b.substr(eq + 1), "--bound"));
     if (n < 0 || n > INT32_MAX) return usage_error("error: --bound wants a size from 0 to 2147483647");
-    if (eq == std::string::npos) o.bound_all = n;
-    else o.bounds[b.substr(0, eq)] = n;
+    if (eq == std::string::npos)
+      o.bound_all = n;
+    else
+      o.bounds[b.substr(0, eq)] = n;
   }
   for (const std::string& p : args.disabled) {
-    if (!passes::find_pass(p)) return usage_error(fmt::format("error: --no-pass {}: no such pass; `edgec passes` lists them", p));
+    if (!passes::find_pass(p))
+      return usage_error(fmt::format("error: --no-pass {}: no such pass; `edgec passes` lists them", p));
     o.disabled_passes.insert(p);
   }
   o.guards = !args.no_guards;
   o.verify_every_pass = args.verify_passes;
   o.plan.alloc_graph_input = !args.no_alloc_input;
   o.plan.alloc_graph_output = !args.no_alloc_output;
-  if (args.align_plan < 1 || (args.align_plan & (args.align_plan - 1)) != 0) return usage_error("error: --align-plan wants a power of two");
-  if (args.align_segments < 1 || (args.align_segments & (args.align_segments - 1)) != 0) return usage_error("error: --align-segments wants a power of two");
+  if (args.align_plan < 1 || (args.align_plan & (args.align_plan - 1)) != 0)
+    return usage_error("error: --align-plan wants a power of two");
+  if (args.align_segments < 1 || (args.align_segments & (args.align_segments - 1)) != 0)
+    return usage_error("error: --align-segments wants a power of two");
   o.plan.alignment = std::max<int64_t>(args.align_plan, 16);
   o.write.segment_alignment = args.align_segments;
   return o;
@@ -109,7 +119,8 @@ Status compile(const CompileArgs& args) {
   EDGEC_TRY(pipeline::Options options, options_of(args));
   for (const std::string& d : args.dumps)
     if (!stage_from_name(d.substr(0, d.find('='))))
-      return usage_error(fmt::format("error: --dump-ir {}: the stages are aten, functional, core, edge, backend, exec", d));
+      return usage_error(
+          fmt::format("error: --dump-ir {}: the stages are aten, functional, core, edge, backend, exec", d));
   options.on_stage = [&](Stage stage, const Program& p) { return dump(args.dumps, stage, p); };
 
   std::vector<pipeline::Timing> timings;
@@ -117,9 +128,11 @@ Status compile(const CompileArgs& args) {
   for (const std::string& c : args.constants) {
     EDGEC_TRY(ConstantMethod constant, constant_of(c));
     for (const auto& other : program->constant_methods)
-      if (other.name == constant.name) return usage_error(fmt::format("error: constant method {} is given twice", constant.name));
+      if (other.name == constant.name)
+        return usage_error(fmt::format("error: constant method {} is given twice", constant.name));
     for (const auto& m : program->methods)
-      if (m->name == constant.name) return usage_error(fmt::format("error: {} is a method and a constant method", constant.name));
+      if (m->name == constant.name)
+        return usage_error(fmt::format("error: {} is a method and a constant method", constant.name));
     program->constant_methods.push_back(std::move(constant));
   }
   EDGEC_TRY(pipeline::Outcome out, pipeline::compile(*program, options));
@@ -146,16 +159,28 @@ void add_compile_command(CLI::App& app, Invocation& invocation) {
   auto args = std::make_shared<CompileArgs>();
   cmd->add_option("MODEL", args->model, "model saved by torch.export.save; becomes method \"forward\"");
   cmd->add_option("-o,--output", args->output, "the program to write")->required();
-  cmd->add_option("--method", args->methods, "NAME=FILE.pt2: a method of the program (repeatable)")->allow_extra_args(false);
-  cmd->add_option("--constant", args->constants, "NAME=JSON: a constant method, e.g. get_max_seq_len=128 (repeatable)")->allow_extra_args(false);
-  cmd->add_option("--bound", args->bounds, "SYMBOL=N or N: upper bound of a size (or of all) that the model leaves open (repeatable)")->allow_extra_args(false);
+  cmd->add_option("--method", args->methods, "NAME=FILE.pt2: a method of the program (repeatable)")
+      ->allow_extra_args(false);
+  cmd->add_option("--constant", args->constants, "NAME=JSON: a constant method, e.g. get_max_seq_len=128 (repeatable)")
+      ->allow_extra_args(false);
+  cmd->add_option("--bound", args->bounds,
+                  "SYMBOL=N or N: upper bound of a size (or of all) that the model leaves open (repeatable)")
+      ->allow_extra_args(false);
   cmd->add_flag("--no-guards", args->no_guards, "no range checks of sizes at the program's start");
-  cmd->add_option("--no-pass", args->disabled, "NAME: leave out an optimizing pass (repeatable; see `edgec passes`)")->allow_extra_args(false);
-  cmd->add_flag("--no-alloc-graph-input", args->no_alloc_input, "inputs are not part of the memory plan: the caller's memory is used");
-  cmd->add_flag("--no-alloc-graph-output", args->no_alloc_output, "outputs are not part of the memory plan: the caller gives memory");
-  cmd->add_option("--align-plan", args->align_plan, "alignment of planned tensors in bytes (a power of two, at least 16)");
-  cmd->add_option("--align-segments", args->align_segments, "alignment of the file's segments in bytes (a power of two)");
-  cmd->add_option("--dump-ir", args->dumps, "STAGE[=FILE]: the program as text at a stage: aten, functional, core, edge, backend, exec (repeatable)")->allow_extra_args(false);
+  cmd->add_option("--no-pass", args->disabled, "NAME: leave out an optimizing pass (repeatable; see `edgec passes`)")
+      ->allow_extra_args(false);
+  cmd->add_flag("--no-alloc-graph-input", args->no_alloc_input,
+                "inputs are not part of the memory plan: the caller's memory is used");
+  cmd->add_flag("--no-alloc-graph-output", args->no_alloc_output,
+                "outputs are not part of the memory plan: the caller gives memory");
+  cmd->add_option("--align-plan", args->align_plan,
+                  "alignment of planned tensors in bytes (a power of two, at least 16)");
+  cmd->add_option("--align-segments", args->align_segments,
+                  "alignment of the file's segments in bytes (a power of two)");
+  cmd->add_option(
+         "--dump-ir", args->dumps,
+         "STAGE[=FILE]: the program as text at a stage: aten, functional, core, edge, backend, exec (repeatable)")
+      ->allow_extra_args(false);
   cmd->add_option("--depfile", args->depfile, "write a make dependency file");
   cmd->add_flag("--verify-passes", args->verify_passes, "check the stage's rules after every pass");
   cmd->add_flag("--timings", args->timings, "where the time went, to stderr");

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -8,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/response_file.h"
+#include "support/output_file.h"
 #include "support/text.h"
 
 namespace edgec::cli {
@@ -15,8 +15,7 @@ namespace {
 
 using AddCommand = void (*)(CLI::App&, Invocation&);
 constexpr AddCommand kCommands[] = {
-    add_compile_command,
-    add_run_command,
+    add_compile_command, add_run_command, add_inspect_command, add_verify_command, add_list_commands,
 };
 
 constexpr const char* kExitCodes =
@@ -31,8 +30,10 @@ constexpr const char* kExitCodes =
     "Results go to stdout, everything else to stderr. `-` is standard input or output where a file is wanted;\n"
     "@FILE anywhere on the command line stands for the arguments in FILE.";
 
+// Diagnostics carry the model's line before the word "error"; other messages may lack it.
 int report(const Failure& failure) {
-  if (!failure.message.empty()) fmt::print(stderr, "{}\n", printable(failure.message));
+  const bool says_error = failure.message.substr(0, failure.message.find('\n')).find("error: ") != std::string::npos;
+  if (!failure.message.empty()) fmt::print(stderr, "{}{}\n", says_error ? "" : "error: ", printable(failure.message));
   return static_cast<int>(failure.kind);
 }
 
@@ -89,7 +90,7 @@ int run(const std::vector<std::string>& arguments) {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGINT, [](int) { ::_exit(static_cast<int>(edgec::ErrorKind::Interrupted)); });
+  edgec::install_interrupt_handler();
   try {
     return edgec::cli::finish(edgec::cli::run({argv + std::min(argc, 1), argv + argc}));
   } catch (const std::exception& e) {

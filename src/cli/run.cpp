@@ -1,14 +1,17 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <cstdio>
 #include <memory>
-#include <set>
 
 #include "cli/commands.h"
 #include "cli/crash_guard.h"
+#include "cli/input_file.h"
+#include "cli/method_io.h"
 #include "cli/run_results.h"
 #include "cli/run_values.h"
+#include "emit/verify.h"
 #include "runtime/runner.h"
+#include "support/output_file.h"
 
 namespace edgec::cli {
 namespace {
@@ -33,18 +36,38 @@ std::string default_method(const runtime::Runner& runner) {
   return names.size() == 1 ? names.front() : "forward";
 }
 
+// The runtime trusts what it loads.
+Result<pte::Program> checked_program(const InputFile& file) {
+  EDGEC_TRY(pte::Program program, read_program(file));
+  pte::VerifyOptions options;
+  options.structure_only = true;
+  options.limit = 5;
+  if (const auto faults = pte::faults(program, options); !faults.empty())
+    return model_error(fmt::format("error: {} cannot be run:\n  {}\n`edgec verify` lists all faults", file.name,
+                                   fmt::join(faults, "\n  ")));
+  return program;
+}
+
+runtime::MethodIO io_of(const pte::Program& program, const std::string& method) {
+  for (const pte::Plan& plan : program.plans)
+    if (plan.name == method) return method_io(plan);
+  return {};
+}
+
 Status execute(const RunOptions& options) {
   std::vector<std::vector<runtime::Value>> inputs;
   for (const CallText& call : options.calls) {
     EDGEC_TRY(inputs.emplace_back(), parse_values(call.values));
   }
-  EDGEC_TRY(runtime::FileBytes file, runtime::read_file(options.program));
+  EDGEC_TRY(const InputFile file, open_input(options.program));
+  EDGEC_TRY(const pte::Program program, checked_program(file));
   blame_crashes_on_the_program();
   runtime::RunnerOptions runner_options;
+  runner_options.method_io = [&](const std::string& method) { return io_of(program, method); };
   runner_options.data_file = options.data;
   runner_options.time_operators = options.profile;
   runner_options.etdump = !options.etdump.empty();
-  EDGEC_TRY(runtime::Runner runner, runtime::Runner::load(std::move(file), std::move(runner_options)));
+  EDGEC_TRY(runtime::Runner runner, runtime::Runner::load(file.file, std::move(runner_options)));
 
   const std::string usual = options.method.empty() ? default_method(runner) : options.method;
   std::vector<NamedCall> calls;
@@ -66,9 +89,9 @@ Status execute(const RunOptions& options) {
     fmt::print("{}", results_text(calls));
   if (options.profile) fmt::print("{}", profile_text(calls));
   if (!options.etdump.empty()) {
-    const std::vector<std::byte> dump = runner.etdump();
-    const std::span<const std::byte> parts[] = {dump};
-    EDGEC_TRY_VOID(runtime::write_file(options.etdump, parts));
+    EDGEC_TRY(OutputFile dump, OutputFile::create(options.etdump));
+    EDGEC_TRY_VOID(dump.write(runner.etdump()));
+    EDGEC_TRY_VOID(dump.commit());
   }
   return {};
 }

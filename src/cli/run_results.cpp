@@ -7,9 +7,9 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <span>
 
 #include "runtime/npy.h"
+#include "support/output_file.h"
 
 namespace edgec::cli {
 namespace {
@@ -138,8 +138,9 @@ Status write_results(const std::string& dir, const std::vector<NamedCall>& calls
     entries.push_back(std::move(text));
   }
   const std::string json = fmt::format("{{\"calls\": [\n{}\n]}}\n", fmt::join(entries, ",\n"));
-  const std::span<const std::byte> parts[] = {std::as_bytes(std::span(json))};
-  return runtime::write_file(dir + "/outputs.json", parts);
+  EDGEC_TRY(OutputFile file, OutputFile::create(dir + "/outputs.json"));
+  EDGEC_TRY_VOID(file.write(json));
+  return file.commit();
 }
 
 std::string results_text(const std::vector<NamedCall>& calls) {

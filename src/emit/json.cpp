@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "emit/memory_use.h"
 #include "emit/operators.h"
 #include "emit/scalar_type.h"
 #include "emit/usage.h"
@@ -31,7 +32,7 @@ class JsonWriter {
   explicit JsonWriter(const Program& program) : program_(program) {}
 
   std::string run() {
-    put("{{\"methods\": ");
+    put("{{\"kind\": \"program\", \"methods\": ");
     list(program_.plans, [&](const Plan& plan) { method(plan); });
     auto sizes = [&](const char* key, const std::vector<Blob>& blobs) {
       put(", \"{}\": ", key);
@@ -84,6 +85,8 @@ class JsonWriter {
     numbers(plan.outputs);
     put(", \"in_spec\": {}, \"out_spec\": {}, \"memory_bytes\": ", quoted(plan.in_spec), quoted(plan.out_spec));
     numbers(plan.buffer_sizes);
+    auto most = max_live_bytes(plan);
+    put(", \"max_live_bytes\": {}", most ? fmt::format("{}", *most) : "null");
     put(", \"operators\": ");
     size_t op = 0;
     list(plan.operators, [&](const Operator& o) {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "emit/json.h"
+#include "emit/memory_use.h"
 #include "emit/operators.h"
 #include "emit/scalar_type.h"
 #include "emit/usage.h"
@@ -35,7 +36,9 @@ class MethodText {
         counted(plan_.instructions.size(), "instruction", "instructions"),
         counted(plan_.delegates.size(), "delegate", "delegates"));
     for (size_t i = 1; i < plan_.buffer_sizes.size(); ++i) put("  memory {}: {} bytes\n", i, plan_.buffer_sizes[i]);
-    values("inputs", plan_.inputs);
+    if (planned_bytes(plan_) > 0)
+      if (auto most = max_live_bytes(plan_)) put("  live at most: {} bytes\n", *most);
+    values("inputs", plan_.inputs, ", a number for `edgec run`");
     values("outputs", plan_.outputs);
     operators();
     delegates();
@@ -63,9 +66,14 @@ class MethodText {
     return v && !std::holds_alternative<Tensor>(*v) && !usage_.written[static_cast<size_t>(i)] && !shown_.contains(i);
   }
 
-  void values(const char* title, const std::vector<int32_t>& indices) {
+  // Symbolic numbers enter as rank-0 tensors; nothing tells them from tensors that have rank 0 in the model.
+  void values(const char* title, const std::vector<int32_t>& indices, const char* rank0_note = "") {
     put("  {}\n", title);
-    for (int32_t i : indices) put("    %{} = {}\n", i, value(i) ? described(*value(i)) : "nothing: no such value");
+    for (int32_t i : indices) {
+      const auto* t = value(i) ? std::get_if<Tensor>(value(i)) : nullptr;
+      put("    %{} = {}{}\n", i, value(i) ? described(*value(i)) : "nothing: no such value",
+          t && t->sizes.empty() ? rank0_note : "");
+    }
   }
 
   void operators() {

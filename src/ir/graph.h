@@ -1,4 +1,5 @@
 #pragma once
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -81,8 +82,8 @@ class Graph {
   void link(NodeId, NodeId before);
   void unlink(NodeId);
   std::shared_ptr<sym::Context> syms_;
-  std::vector<Node> nodes_;
-  std::vector<Value> values_;
+  std::deque<Node> nodes_;  // deques: references to types and nodes stay valid while the graph grows
+  std::deque<Value> values_;
   NodeId first_, last_;
   size_t count_ = 0;
   std::unordered_map<std::string, uint32_t> names_;  // base -> next number

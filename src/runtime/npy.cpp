@@ -7,7 +7,8 @@
 #include <limits>
 #include <optional>
 
-#include "runtime/file_bytes.h"
+#include "support/mapped_file.h"
+#include "support/output_file.h"
 
 namespace edgec::runtime {
 namespace {
@@ -287,8 +288,8 @@ Result<Array> parse_npy(std::span<const std::byte> file, std::string_view what) 
 }
 
 Result<Array> read_npy(const std::string& path) {
-  EDGEC_TRY(FileBytes file, read_file(path));
-  return parse_npy(file.bytes, path == "-" ? "standard input" : path);
+  EDGEC_TRY(const auto file, MappedFile::open(path));
+  return parse_npy(file->bytes(), path == "-" ? "standard input" : path);
 }
 
 std::vector<std::byte> npy_bytes(const Array& array) {
@@ -299,8 +300,10 @@ std::vector<std::byte> npy_bytes(const Array& array) {
 
 Status write_npy(const std::string& path, const Array& array) {
   const std::vector<std::byte> header = npy_header(array);
-  const std::span<const std::byte> parts[] = {header, array.bytes};
-  return write_file(path, parts);
+  EDGEC_TRY(OutputFile file, OutputFile::create(path));
+  EDGEC_TRY_VOID(file.write(header));
+  EDGEC_TRY_VOID(file.write(array.bytes));
+  return file.commit();
 }
 
 }  // namespace edgec::runtime

@@ -235,7 +235,7 @@ et::EventTracerProfilingLevel level_for(bool timing) {
 
 struct Runner::State {
   RunnerOptions options;
-  FileBytes file, data_file;
+  std::shared_ptr<const MappedFile> file, data_file;
   std::optional<BufferDataLoader> loader, data_loader;
   std::optional<et::Program> program;
   std::optional<FlatTensorDataMap> data;
@@ -253,19 +253,19 @@ Runner::Runner(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Runner::Runner(Runner&&) noexcept = default;
 Runner::~Runner() = default;
 
-Result<Runner> Runner::load(FileBytes program, RunnerOptions options) {
+Result<Runner> Runner::load(std::shared_ptr<const MappedFile> program, RunnerOptions options) {
   start_runtime();
   auto state = std::make_unique<State>();
   state->options = std::move(options);
   state->file = std::move(program);
-  state->loader.emplace(state->file.bytes.data(), state->file.bytes.size());
+  state->loader.emplace(state->file->bytes().data(), state->file->bytes().size());
   forget_log();
   auto loaded = et::Program::load(&*state->loader, et::Program::Verification::InternalConsistency);
   if (!loaded.ok()) return runtime_failure(loaded.error(), Phase::Open, "reading the program");
   state->program.emplace(std::move(*loaded));
   if (!state->options.data_file.empty()) {
-    EDGEC_TRY(state->data_file, read_file(state->options.data_file));
-    state->data_loader.emplace(state->data_file.bytes.data(), state->data_file.bytes.size());
+    EDGEC_TRY(state->data_file, MappedFile::open(state->options.data_file));
+    state->data_loader.emplace(state->data_file->bytes().data(), state->data_file->bytes().size());
     auto data = FlatTensorDataMap::load(&*state->data_loader);
     if (!data.ok()) return runtime_failure(data.error(), Phase::Open, "reading " + state->options.data_file);
     state->data.emplace(std::move(*data));

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "runtime/array.h"
-#include "runtime/file_bytes.h"
+#include "support/mapped_file.h"
 #include "support/result.h"
 
 // Runs programs on the official runtime. No header of the runtime is visible from here.
@@ -41,7 +41,7 @@ struct CallResult {
 
 class Runner {
  public:
-  static Result<Runner> load(FileBytes program, RunnerOptions options = {});
+  static Result<Runner> load(std::shared_ptr<const MappedFile> program, RunnerOptions options = {});
   Runner(Runner&&) noexcept;
   ~Runner();
 

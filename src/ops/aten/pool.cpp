@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "ops/build.h"
@@ -45,7 +44,8 @@ Dim pool_length(const Pool& p, size_t i, Dim size) {
 Result<Dims> spatial_sizes(const Call& c, const Dims& lengths) {
   Dims out = c.tensor("self").sizes;
   if (out.size() != lengths.size() + 1 && out.size() != lengths.size() + 2)
-    return model_error(fmt::format("{}: the input needs rank {} or {}, it has {}", c.op().name(), lengths.size() + 1, lengths.size() + 2, out.size()));
+    return model_error(
+        fmt::format("{}: the input needs rank {} or {}, it has {}", c.op().name(), lengths.size() + 1, lengths.size() + 2, out.size()));
   std::copy(lengths.begin(), lengths.end(), out.end() - static_cast<ptrdiff_t>(lengths.size()));
   return out;
 }
@@ -200,8 +200,6 @@ Best max_2d(Builder& b, ValueId x, const Pool& p) {
   return {r[0], r.back()};
 }
 
-ValueId quotient(Builder& b, ValueId x, const Arg& by) { return b.call("aten.div.Scalar_mode", {x, by}, {{"rounding_mode", "floor"}}); }
-
 // index = position in the flattened dims: of the outer dim in `outer`, of the inner ones in `inner`.
 ValueId joined(Builder& b, ValueId outer, Dim inner_size, ValueId inner) { return b.add(b.mul(outer, inner_size), inner); }
 
@@ -212,7 +210,7 @@ std::vector<ValueId> max_1d(Builder& b, const Call& c) {
   return {squeeze(b, r.values, axis), squeeze(b, r.indices, axis)};
 }
 
-// First the planes, then the columns of their maxima; the column's winner picks the index within its plane.
+// First the planes, then the columns of their maxima; the column's winner picks the index.
 std::vector<ValueId> max_3d(Builder& b, const Call& c) {
   const Pool p = pool_of(c, 3);
   Volume v(sizes_of(b, c.value("self"), 4));
@@ -221,43 +219,15 @@ std::vector<ValueId> max_3d(Builder& b, const Call& c) {
   const Dims out = sizes_of(b, planes.values, 4);
   v.h = out[out.size() - 2];
   v.w = out[out.size() - 1];
+  const size_t depth = v.lead.size();
   const Best columns = max_2d(b, b.view(planes.values, v.columns()), widened(part(p, 0, 1), true));
+  const ValueId index = joined(b, iota(b, v.d, DType::I64, depth, depth + 2), plane, b.view(planes.indices, v.columns()));
   Dims flat = v.lead, flat_in = v.lead;
-  const Dim depth = v.d;
-  v.d = pool_length(p, 0, depth);
-  flat_in.push_back(depth * v.h * v.w);
+  flat_in.push_back(v.d * v.h * v.w);
+  v.d = pool_length(p, 0, v.d);
   flat.push_back(v.d * v.h * v.w);
-  const ValueId at = b.view(columns.indices, flat);
-  const ValueId in_plane = b.call("aten.gather", {b.view(planes.indices, flat_in), static_cast<int64_t>(v.lead.size()), at});
-  const ValueId index = joined(b, quotient(b, at, v.h * v.w), plane, in_plane);
-  return {b.view(columns.values, v.full()), b.view(index, v.full())};
-}
-
-// The kernel takes at most half a window of padding (torch counts dilation in): more is padded before.
-std::vector<ValueId> max_over_padded(Builder& b, const Call& c) {
-  const Pool p = pool_of(c, 2);
-  const ValueId x = c.value("self");
-  const Dims in = trailing(sizes_of(b, x, 2), 2);
-  const double lowest = is_float(c.tensor("self").dtype) ? -HUGE_VAL : 0;
-  if (!is_float(c.tensor("self").dtype)) b.fail(c.op().name() + ": this padding needs a float input");
-  Pool inner = p;
-  inner.padding = {0, 0};
-  const ValueId wide = b.call("aten.constant_pad_nd", {x, Dims{p.padding[1], p.padding[1], p.padding[0], p.padding[0]}, lowest});
-  const Best r = max_2d(b, wide, inner);
-  std::vector<ValueId> out;
-  const Dim pitch = in[1] + 2 * p.padding[1];
-  const ValueId row = quotient(b, r.indices, pitch), column = b.sub(r.indices, b.mul(row, pitch));
-  const ValueId index = joined(b, b.sub(row, p.padding[0]), in[1], b.sub(column, p.padding[1]));
-  const size_t h = c.rank("self") - 2;
-  for (ValueId v : {r.values, index})
-    out.push_back(slice(b, slice(b, v, h, 0, pool_length(p, 0, in[0])), h + 1, 0, pool_length(p, 1, in[1])));
-  return out;
-}
-
-bool padding_is_small(const Pool& p) {
-  for (size_t i = 0; i < p.spatial; ++i)
-    if (sym::less_equal(p.padding[i], sym::floordiv(p.kernel[i], 2)) == sym::Proof::No) return false;
-  return true;
+  const ValueId picked = b.call("aten.gather", {b.view(index, flat_in), static_cast<int64_t>(depth), b.view(columns.indices, flat)});
+  return {b.view(columns.values, v.full()), b.view(picked, v.full())};
 }
 
 // Largest element of every piece along `axis`; positions count along the whole dim.
@@ -296,18 +266,20 @@ std::vector<ValueId> adaptive_max(Builder& b, const Call& c, size_t spatial) {
 void define_pool(Table& ops) {
   for (size_t n = 1; n <= 3; ++n) {
     const std::string pad = n == 1 ? "[0]" : "0", dil = n == 1 ? "[1]" : "1", name = fmt::format("max_pool{}d", n);
-    const std::string params =
-        fmt::format("(Tensor self, int[{0}] kernel_size, int[{0}] stride=[], int[{0}] padding={1}, int[{0}] dilation={2}, bool ceil_mode=False)", n, pad, dil);
-    ops.define(fmt::format("aten::{}{} -> Tensor", name, params)).dtype(same_as("self")).shape(pooled(n)).expand([name](Builder& b, const Call& c) {
-      return b.call("aten." + name + "_with_indices", std::vector<Arg>(c.args().begin(), c.args().end()));
-    });
+    const std::string params = fmt::format(
+        "(Tensor self, int[{0}] kernel_size, int[{0}] stride=[], int[{0}] padding={1}, int[{0}] dilation={2}, bool ceil_mode=False)", n,
+        pad, dil);
+    ops.define(fmt::format("aten::{}{} -> Tensor", name, params))
+        .dtype(same_as("self"))
+        .shape(pooled(n))
+        .expand([name](Builder& b, const Call& c) {
+          return b.call("aten." + name + "_with_indices", std::vector<Arg>(c.args().begin(), c.args().end()));
+        });
     auto full = ops.define(fmt::format("aten::{}_with_indices{} -> (Tensor, Tensor)", name, params)).infer(with_indices(pooled(n)));
     if (n == 1) full.expand(max_1d);
     if (n == 3) full.expand(max_3d);
     if (n == 2)
-      full.preserves_layout().kernel("max_pool2d_with_indices.out").expand([](Builder& b, const Call& c) {
-        return padding_is_small(pool_of(c, 2)) ? keep_whole() : max_over_padded(b, c);
-      });
+      full.preserves_layout().kernel("max_pool2d_with_indices.out");
     ops.define(fmt::format("aten::adaptive_max_pool{0}d(Tensor self, int[{0}] output_size) -> (Tensor, Tensor)", n))
         .infer(with_indices(adapted(n)))
         .expand([n](Builder& b, const Call& c) { return adaptive_max(b, c, n); });

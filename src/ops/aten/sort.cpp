@@ -3,7 +3,8 @@
 #include "ops/build.h"
 #include "ops/table.h"
 
-// Sorting. The runtime has topk, which does not keep the order of equal elements; torch's sort does.
+// Sorting. The runtime has topk, which does not keep the order of equal elements; torch does when asked to, and for short
+// rows anyway.
 namespace edgec::ops {
 namespace {
 
@@ -87,7 +88,7 @@ std::vector<ValueId> median(Builder& b, const Call& c, bool skip_nan) {
   const ValueId nans = b.call("aten.sum.dim_IntList", {b.unary("aten.isnan", x), Arg::ints({static_cast<int64_t>(axis)}), true});
   const ValueId valid = b.add(b.unary("aten.neg", nans), n);
   const ValueId position =
-      skip_nan ? b.call("aten.clamp", {b.call("aten.div.Scalar_mode", {b.sub(valid, 1), 2}, {{"rounding_mode", "floor"}}), 0})
+      skip_nan ? b.cast(b.unary("aten.trunc", b.mul(b.cast(b.sub(valid, 1), DType::F64), 0.5)), DType::I64)
                : where(b, b.call("aten.gt.Scalar", {nans, 0}), valid, b.full({}, sym::floordiv(n - 1, 2), DType::I64));
   return at_position(b, c, s, position);
 }
@@ -114,7 +115,9 @@ void define_sort(Table& ops) {
            "aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor",
            "aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor",
        })
-    ops.define(schema).dtype(fixed(DType::I64)).shape(shape_of("self")).expand([](Builder& b, const Call& c) { return sorted_by(b, c).indices; });
+    ops.define(schema).dtype(fixed(DType::I64)).shape(shape_of("self")).expand([](Builder& b, const Call& c) {
+      return sorted_by(b, c).indices;
+    });
   ops.define("aten::msort(Tensor self) -> Tensor").dtype(same_as("self")).shape(shape_of("self")).expand([](Builder& b, const Call& c) {
     return stable_sort(b, c.value("self"), 0, false).values;
   });
@@ -128,9 +131,12 @@ void define_sort(Table& ops) {
     ops.define(fmt::format("aten::{}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", name))
         .infer(values_and_indices(reduced("self", "dim", "keepdim")))
         .expand([skip_nan](Builder& b, const Call& c) { return median(b, c, skip_nan); });
-    ops.define(fmt::format("aten::{}(Tensor self) -> Tensor", name)).dtype(same_as("self")).shape(scalar_shape()).expand([name](Builder& b, const Call& c) {
-      return b.call(fmt::format("aten.{}.dim", name), {b.view(c.value("self"), {numel(c.tensor("self").sizes)}), 0});
-    });
+    ops.define(fmt::format("aten::{}(Tensor self) -> Tensor", name))
+        .dtype(same_as("self"))
+        .shape(scalar_shape())
+        .expand([name](Builder& b, const Call& c) {
+          return b.call(fmt::format("aten.{}.dim", name), {b.view(c.value("self"), {numel(c.tensor("self").sizes)}), 0});
+        });
   }
 }
 

@@ -1,0 +1,29 @@
+#!/usr/bin/env python3
+"""Writes tests/ops/torch_schemas.txt and tests/ops/edge_dtypes.txt: of torch's operator schemas and ExecuTorch's edge dtype rows those of
+operators that edgec's table has, for tests/unit/table_test.cpp.
+
+  gen_torch_facts.py EDGEC SHARED/reference
+"""
+import pathlib, re, subprocess, sys
+
+edgec, reference = sys.argv[1], pathlib.Path(sys.argv[2])
+out = pathlib.Path(__file__).resolve().parent.parent / "tests/ops"
+table = set(re.findall(r"\b(?:aten|quantized_decomposed)::[\w.]+", subprocess.run([edgec, "ops"], check=True, capture_output=True, text=True).stdout))
+table |= {n.removesuffix(".default") for n in table}
+
+
+def schemas():
+    for line in (reference / "aten_schemas.txt").read_text().splitlines():
+        text = line.split("\t")[0]
+        if not text.startswith("#") and text.split("(")[0].removesuffix(".default") in table:
+            yield text
+
+
+def dtypes():
+    for line in (reference / "edge_dtypes.txt").read_text().splitlines():
+        if line.startswith("#") or line.split("\t")[0].replace("_copy", "") in table or line.split("\t")[0] in table:
+            yield line
+
+
+(out / "torch_schemas.txt").write_text("\n".join(schemas()) + "\n")
+(out / "edge_dtypes.txt").write_text("\n".join(dtypes()) + "\n")

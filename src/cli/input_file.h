@@ -1,0 +1,27 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include "emit/program.h"
+#include "ir/program.h"
+#include "support/mapped_file.h"
+
+namespace edgec::cli {
+
+// What a file is, told by its content: a zip archive of torch.export (.pt2) or an ExecuTorch program (.pte).
+enum class FileKind { Archive, Program, Unknown };
+
+struct InputFile {
+  std::string name;  // for messages
+  std::shared_ptr<const MappedFile> file;
+  FileKind kind = FileKind::Unknown;
+};
+
+Result<InputFile> open_input(const std::string& path);  // "-" is standard input
+
+// The file as what it must be, or a failure that says what it is.
+Result<pte::Program> read_program(const InputFile& file);
+// In the ATen stage, its rules checked.
+Result<std::unique_ptr<Program>> read_model(const InputFile& file, const std::string& method);
+
+}  // namespace edgec::cli

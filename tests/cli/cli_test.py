@@ -1,0 +1,329 @@
+#!/usr/bin/env python3
+"""The command line from outside: exit codes, messages, files left and kept.
+
+  cli_test.py [--edgec FILE] [unittest options, e.g. Compile.test_bounds]
+"""
+import json, os, pathlib, resource, signal, subprocess, sys, tempfile, time, unittest, zipfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DATA = ROOT / "tests/models/data"
+EDGEC = str(ROOT / "build/release/bin/edgec")
+COMMANDS = ("compile", "run", "inspect", "verify", "ops", "passes", "backends")
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.tmp = pathlib.Path(folder.name)
+
+    def edgec(self, *args, stdin=None, **kwargs):
+        return subprocess.run([EDGEC, *map(str, args)], input=stdin, stdin=None if stdin is not None else subprocess.DEVNULL,
+                              capture_output=True, timeout=300, **kwargs)
+
+    def ends(self, code, *args, says=None, **kwargs):
+        """Runs edgec: the exit code, and what stderr says (or that it says something when the code is not 0)."""
+        r = self.edgec(*args, **kwargs)
+        err = r.stderr.decode(errors="replace")
+        self.assertEqual(r.returncode, code, f"{args}: {err}")
+        if code:
+            self.assertTrue(err.strip(), f"{args}: no message")
+        for text in [says] if isinstance(says, str) else says or []:
+            self.assertIn(text, err)
+        return r
+
+    def program(self, name="mlp", *options):
+        pte = self.tmp / f"{name}.pte"
+        self.ends(0, "compile", DATA / name / "model.pt2", "-o", pte, *options)
+        return pte
+
+    def inputs(self, name="mlp"):
+        call = json.loads((DATA / name / "meta.json").read_text())["calls"][0]
+        return ",".join(str(DATA / name / v["file"]) for v in call["inputs"])
+
+    def names(self):
+        return sorted(p.name for p in self.tmp.iterdir())
+
+
+class General(Case):
+    def test_help_of_every_command(self):
+        self.assertIn("Exit codes", self.ends(0, "--help").stdout.decode())
+        for command in COMMANDS:
+            text = self.ends(0, command, "--help").stdout.decode()
+            self.assertIn("--help", text)
+            self.assertIn(command, text)
+        self.assertTrue(self.ends(0, "--version").stdout.decode().startswith("edgec "))
+
+    def test_wrong_usage(self):
+        self.ends(2, says="Usage")
+        self.ends(2, "no-such-command")
+        for command in COMMANDS:
+            self.ends(2, command, "--no-such-option", says=f"edgec {command} --help")
+        for command in ("compile", "run", "inspect", "verify"):
+            self.ends(2, command)
+
+    def test_response_file(self):
+        (self.tmp / "args").write_text(f"compile '{DATA / 'mlp/model.pt2'}'\n -o \"{self.tmp / 'a b.pte'}\"\n")
+        self.ends(0, f"@{self.tmp / 'args'}")
+        self.assertTrue((self.tmp / "a b.pte").exists())
+        self.ends(3, f"@{self.tmp / 'missing'}")
+        (self.tmp / "open").write_text("compile 'x")
+        self.ends(2, f"@{self.tmp / 'open'}")
+        (self.tmp / "self").write_text(f"@{self.tmp / 'self'}")
+        self.ends(2, f"@{self.tmp / 'self'}")
+
+    def test_results_that_do_not_reach_stdout(self):
+        pte = self.program()
+        with open("/dev/full", "wb") as full:
+            for args in (["ops"], ["passes"], ["backends", "--markdown"], ["inspect", pte], ["inspect", DATA / "mlp/model.pt2"],
+                         ["verify", pte], ["compile", DATA / "mlp/model.pt2", "-o", "-"]):
+                code = subprocess.run([EDGEC, *map(str, args)], stdout=full, stderr=subprocess.PIPE).returncode
+                self.assertEqual(code, 4, args)
+
+
+class Compile(Case):
+    MODEL = DATA / "mlp/model.pt2"
+
+    def test_outputs_that_cannot_be_written(self):
+        self.ends(4, "compile", self.MODEL, "-o", "/dev/full")
+        self.ends(4, "compile", self.MODEL, "-o", self.tmp / "missing/out.pte", says="missing/out.pte")
+        self.ends(4, "compile", self.MODEL, "-o", self.tmp)
+        self.ends(4, "compile", self.MODEL, "-o", str(self.tmp) + "/")
+        self.ends(4, "compile", self.MODEL, "-o", "")
+        self.ends(4, "compile", self.MODEL, "-o", self.tmp / "o.pte", "--depfile", self.tmp / "missing/o.d")
+        self.ends(4, "compile", self.MODEL, "-o", self.tmp / "o.pte", "--dump-ir", f"edge={self.tmp}/missing/o.ir")
+
+    def test_a_failed_write_keeps_the_old_file(self):
+        out = self.tmp / "out.pte"
+        out.write_bytes(b"old")
+
+        def small_files():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (256, 256))
+
+        self.ends(4, "compile", self.MODEL, "-o", out, preexec_fn=small_files)
+        self.assertEqual(out.read_bytes(), b"old")
+        self.assertEqual(self.names(), ["out.pte"])
+        if os.geteuid() != 0:
+            out.chmod(0o444)
+            self.ends(4, "compile", self.MODEL, "-o", out)
+            self.assertEqual(out.read_bytes(), b"old")
+
+    def test_a_refused_model_leaves_nothing(self):
+        out = self.tmp / "out.pte"
+        self.ends(1, "compile", DATA / "unbounded_dim/model.pt2", "-o", out, says=["--bound", "input", "dim"])
+        out.write_bytes(b"old")
+        self.ends(1, "compile", DATA / "unbounded_dim/model.pt2", "-o", out)
+        self.assertEqual(out.read_bytes(), b"old")
+
+    def test_inputs_that_cannot_be_read(self):
+        out = self.tmp / "out.pte"
+        self.ends(3, "compile", self.tmp / "missing.pt2", "-o", out, says="missing.pt2")
+        self.ends(3, "compile", self.tmp, "-o", out)
+        self.ends(3, "compile", "/dev/null", "-o", out)
+        (self.tmp / "cut.pt2").write_bytes(self.MODEL.read_bytes()[:-100])
+        self.ends(3, "compile", self.tmp / "cut.pt2", "-o", out)
+        self.ends(3, "compile", self.program(), "-o", out)
+        self.assertFalse(out.exists())
+
+    def test_standard_input_and_output(self):
+        pte = self.program().read_bytes()
+        piped = self.ends(0, "compile", "-", "-o", "-", stdin=self.MODEL.read_bytes())
+        self.assertEqual(piped.stdout, pte)
+        self.assertEqual(self.ends(0, "compile", self.MODEL, "-o", "/dev/stdout").stdout, pte)
+
+    def test_bounds(self):
+        model, out = DATA / "unbounded_dim/model.pt2", self.tmp / "out.pte"
+        symbol = json.loads(self.ends(0, "inspect", "--json", model).stdout)["sizes"][0]["name"]
+        self.ends(0, "compile", model, "-o", out, "--bound", "16")
+        self.ends(0, "verify", model, out)
+        self.ends(0, "compile", model, "-o", out, "--bound", f"{symbol}=16")
+        self.ends(0, "verify", model, out)
+        for wrong in ("x", "", f"{symbol}=", f"{symbol}=x", "-1", "3000000000", "1.5"):
+            self.ends(2, "compile", model, "-o", out, "--bound", wrong)
+        self.ends(2, "compile", model, "-o", out, "--bound", "no_such=16", "--bound", "16", says="no_such")
+
+    def test_methods_and_constants(self):
+        out = self.tmp / "out.pte"
+        self.ends(0, "compile", "--method", f"a={self.MODEL}", "--method", f"b={DATA / 'counter/model.pt2'}", "--constant",
+                  "get_size=12", "--constant", 'words=["x", 1.5, true]', "-o", out)
+        methods = [m["name"] for m in json.loads(self.ends(0, "inspect", "--json", out).stdout)["methods"]]
+        self.assertEqual(methods, ["a", "b", "get_size", "words"])
+        self.ends(0, "verify", self.MODEL, out, "--method", "a")
+        self.ends(0, "verify", DATA / "counter/model.pt2", out, "--method", "b")
+        self.ends(1, "verify", DATA / "counter/model.pt2", out, "--method", "a")
+        self.ends(2, "verify", self.MODEL, out, says="--method")
+        for wrong in (["--method", "a"], ["--method", "=x"], ["--method", f"forward={self.MODEL}"], ["--constant", "x"],
+                      ["--constant", "x={}"], ["--constant", "x=["], ["--constant", "x=1", "--constant", "x=2"],
+                      ["--constant", "forward=1"]):
+            self.ends(2, "compile", self.MODEL, *wrong, "-o", out)
+        self.ends(2, "compile", "-o", out)
+
+    def test_other_wrong_options(self):
+        for wrong in (["--align-plan", "3"], ["--align-segments", "0"], ["--align-plan", "x"], ["--dump-ir", "nowhere"],
+                      ["--no-pass", "no-such"], ["--no-pass"]):
+            self.ends(2, "compile", self.MODEL, "-o", self.tmp / "o.pte", *wrong)
+        self.assertEqual(self.names(), [])
+
+    def test_files_besides_the_program(self):
+        out, ir, dep = self.tmp / "o.pte", self.tmp / "o.ir", self.tmp / "o.d"
+        r = self.ends(0, "compile", self.MODEL, "-o", out, "--dump-ir", f"core={ir}", "--dump-ir", "edge", "--depfile", dep, "--timings",
+                      says=["method @forward", "ms"])
+        self.assertEqual(r.stdout, b"")
+        self.assertIn("method @forward", ir.read_text())
+        self.assertEqual(dep.read_text(), f"{out}: {self.MODEL}\n")
+
+    def test_options_that_change_the_program(self):
+        for options in (["--no-guards"], ["--no-alloc-graph-input", "--no-alloc-graph-output"], ["--no-pass", "fold-constants"],
+                        ["--align-plan", "64"], ["--align-segments", "4096"], ["--verify-passes"]):
+            pte = self.program("mlp", *options)
+            self.ends(0, "verify", pte)
+            self.ends(0, "verify", self.MODEL, pte)
+
+    def test_report(self):
+        report = self.tmp / "report.json"
+        self.program("bert_dyn", "--report", report)
+        method = json.loads(report.read_text())["methods"][0]
+        self.assertTrue(any(i["line"] for i in method["instructions"]))
+        self.assertTrue(all(b["offset"] + b["bytes"] <= method["memory"]["planned_bytes"] for b in method["memory"]["blocks"]))
+
+
+class Interrupt(Case):
+    def test_no_file_is_left(self):
+        model, out = self.tmp / "model.pt2", self.tmp / "out.pte"
+        subprocess.run([sys.executable, ROOT / "benchmarks/make_synthetic.py", "6000", model, "--width", "32"], check=True,
+                       stdout=subprocess.DEVNULL)
+        start = time.monotonic()
+        self.ends(0, "compile", model, "-o", out)
+        whole = time.monotonic() - start
+        out.unlink()
+        interrupted = 0
+        for part in range(1, 10):
+            child = subprocess.Popen([EDGEC, "compile", str(model), "-o", str(out)], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(whole * part / 10)
+            child.send_signal(signal.SIGINT)
+            code = child.wait()
+            self.assertIn(code, (0, 130, -signal.SIGINT))  # the signal itself when the handler did not stand yet
+            interrupted += code == 130
+            self.assertEqual(out.exists(), code == 0)
+            self.assertEqual([n for n in self.names() if n.endswith(".tmp")], [])
+            out.unlink(missing_ok=True)
+        self.assertGreater(interrupted, 0)
+
+
+class Inspect(Case):
+    def test_both_kinds_by_content(self):
+        pte = self.program()
+        renamed = self.tmp / "program.pt2"
+        renamed.write_bytes(pte.read_bytes())
+        self.assertIn("method \"forward\"", self.ends(0, "inspect", renamed).stdout.decode())
+        for file in (pte, DATA / "mlp/model.pt2"):
+            piped = self.ends(0, "inspect", "-", stdin=file.read_bytes()).stdout
+            self.assertEqual(piped, self.ends(0, "inspect", file).stdout)
+            json.loads(self.ends(0, "inspect", "--json", file).stdout)
+            self.assertTrue(self.ends(0, "inspect", "--ir", file).stdout)
+        self.ends(2, "inspect", "--ir", "--json", pte)
+
+    def test_every_model_is_described(self):
+        for folder in sorted(DATA.iterdir()):
+            facts = json.loads(self.ends(0, "inspect", "--json", folder / "model.pt2").stdout)
+            meta = json.loads((folder / "meta.json").read_text())
+            self.assertEqual([i["name"] for i in facts["inputs"]], [i["name"] for i in meta["inputs"]])
+            self.assertEqual(len([o for o in facts["outputs"] if "new_value_of" not in o]), len(meta["outputs"]))
+
+    def test_what_cannot_be_read(self):
+        self.ends(3, "inspect", self.tmp / "missing")
+        self.ends(3, "inspect", self.tmp)
+        self.ends(3, "inspect", "/dev/null")
+        self.ends(3, "inspect", __file__)
+
+
+class Verify(Case):
+    def test_every_model_agrees_with_its_program(self):
+        for folder in sorted(DATA.iterdir()):
+            pte = self.program(folder.name, *(["--bound", "32"] if folder.name == "unbounded_dim" else []))
+            self.assertTrue(self.ends(0, "verify", pte).stdout.startswith(b"ok"))
+            self.assertTrue(self.ends(0, "verify", folder / "model.pt2", pte).stdout.startswith(b"ok"))
+
+    def test_programs_of_other_models(self):
+        pte = self.program("mlp")
+        self.ends(1, "verify", DATA / "counter/model.pt2", pte, says="input")
+        self.ends(1, "verify", DATA / "mlp/model.pt2", self.program("counter"))
+
+    def test_other_weights(self):
+        """The same model with one changed float is another model."""
+        self.ends(1, "verify", self.with_changed_record("mlp", "data/weights/weight_0"), self.program("mlp"), says="no weight of the model")
+
+    def test_other_initial_state(self):
+        self.ends(1, "verify", self.with_changed_record("counter", "data/weights/weight_0"), self.program("counter"),
+                  says="initial content")
+
+    def with_changed_record(self, name, record):
+        changed = self.tmp / "changed.pt2"
+        with zipfile.ZipFile(DATA / name / "model.pt2") as old, zipfile.ZipFile(changed, "w") as new:
+            records = [i.filename for i in old.infolist()]
+            self.assertTrue(any(r.endswith(record) for r in records), records)
+            for r in records:
+                data = old.read(r)
+                new.writestr(r, bytes([data[0] ^ 1]) + data[1:] if r.endswith(record) else data)
+        return changed
+
+    def test_usage_and_unreadable_files(self):
+        pte = self.program()
+        self.ends(2, "verify", "-", "-")
+        self.ends(2, "verify", pte, "--method", "forward")
+        self.ends(2, "verify", DATA / "mlp/model.pt2", pte, "--method", "other", says="forward")
+        self.ends(3, "verify", DATA / "mlp/model.pt2")
+        self.ends(3, "verify", pte, pte)
+        self.ends(3, "verify", self.tmp / "missing.pte")
+        self.ends(3, "verify", self.tmp / "missing.pt2", pte)
+        (self.tmp / "cut.pte").write_bytes(pte.read_bytes()[:-300])
+        self.ends(3, "verify", self.tmp / "cut.pte")
+        self.ends(0, "verify", "-", stdin=pte.read_bytes())
+
+
+class Run(Case):
+    def setUp(self):
+        super().setUp()
+        if b"without the ExecuTorch runtime" in self.edgec("run", self.program(), "--inputs", "").stderr:
+            self.skipTest("built without the runtime")
+
+    def test_results(self):
+        pte, out = self.program(), self.tmp / "out"
+        self.ends(0, "run", pte, "--inputs", self.inputs(), "--output-dir", out)
+        calls = json.loads((out / "outputs.json").read_text())["calls"]
+        self.assertTrue((out / calls[0]["outputs"][0]["file"]).exists())
+        self.assertIn(b"call 0", self.ends(0, "run", "-", "--inputs", self.inputs(), stdin=pte.read_bytes()).stdout)
+
+    def test_exit_codes(self):
+        pte = self.program()
+        self.ends(2, "run", pte)
+        self.ends(2, "run", pte, "--inputs", "")
+        self.ends(2, "run", pte, "--method", "none", "--inputs", self.inputs())
+        self.ends(2, "run", pte, "--inputs", self.inputs(), "--repeat", "0")
+        self.ends(1, "run", pte, "--inputs", "3")
+        self.ends(3, "run", pte, "--inputs", self.tmp / "missing.npy")
+        self.ends(3, "run", self.tmp / "missing.pte", "--inputs", "")
+        self.ends(3, "run", DATA / "mlp/model.pt2", "--inputs", "")
+        self.ends(4, "run", pte, "--inputs", self.inputs(), "--output-dir", pte)
+        self.ends(4, "run", pte, "--inputs", self.inputs(), "--etdump", "/dev/full")
+
+    def test_damaged_programs_are_refused_and_do_not_crash(self):
+        raw = self.program("counter").read_bytes()
+        damaged = self.tmp / "damaged.pte"
+        for size in (0, 7, 8, 40, len(raw) // 2, len(raw) - 1):
+            damaged.write_bytes(raw[:size])
+            self.ends(3, "run", damaged, "--inputs", self.inputs("counter"))
+        for at in range(0, min(len(raw), 2500), 11):
+            damaged.write_bytes(raw[:at] + bytes([raw[at] ^ 0x81]) + raw[at + 1:])
+            r = self.edgec("run", damaged, "--inputs", self.inputs("counter"))
+            self.assertIn(r.returncode, (0, 1, 2, 3), f"byte {at}: {r.stderr}")
+            self.assertNotIn(b"the runtime crashed", r.stderr, f"byte {at}")
+
+
+if __name__ == "__main__":
+    if "--edgec" in sys.argv:
+        at = sys.argv.index("--edgec")
+        EDGEC = os.path.abspath(sys.argv[at + 1])
+        del sys.argv[at:at + 2]
+    unittest.main()
