@@ -121,9 +121,37 @@ class Functionalizer {
     const Schema& schema = before.op->schema();
     for (Arg& a : g_.node(id).args) for_each_value(a, [&](ValueId& v) { v = read(v, before.loc, id); });
     if (before.op->known && schema.mutates()) return visit_write(id, before);
+    if (updates_running_statistics(before)) return visit_batch_norm(id, before);
     if (before.op->known && schema.is_view() && aliases(before)) return visit_view(id, before);
     for (ValueId r : before.results)
       if (g_.type(r).is_tensor()) own(r, r);
+  }
+
+  // Batch norm in training mode writes its running statistics, which its schema does not say.
+  bool updates_running_statistics(const Node& n) const {
+    if (n.op->name() != "aten.batch_norm" && n.op->name() != "aten.native_batch_norm") return false;
+    const Call c(g_, *n.op, n.args);
+    return c.flag("training") && c.is_tensor("running_mean") && c.is_tensor("running_var");
+  }
+
+  void visit_batch_norm(NodeId id, const Node& before) {
+    const Node now = g_.node(id);
+    const Call original(g_, *before.op, before.args), current(g_, *now.op, now.args);
+    const std::string module = before.loc && !before.loc->module_path.empty() ? before.loc->module_path : "the model";
+    cx_.diag.warning(before.loc, fmt::format("batch norm {} is in training mode: every call updates its running statistics", module),
+                     "export the model after model.eval() if that is not wanted");
+    Builder b(g_, before.loc, id);
+    std::vector<Arg> args;
+    for (const char* p : {"input", "weight", "bias", "running_mean", "running_var", "training", "momentum", "eps"}) args.push_back(current.arg(p));
+    const ValueId mean = original.value("running_mean"), var = original.value("running_var");
+    const auto made = b.call_all("aten._native_batch_norm_legit_functional", std::move(args));
+    if (!b.failed()) {
+      write(mean, made[3], b);
+      write(var, made[4], b);
+      for (size_t i = 0; i < before.results.size(); ++i) own(before.results[i], made[i]);
+    }
+    check(b, before.loc);
+    g_.erase(id);
   }
 
   // Views by schema that copy in some cases: then what they give has memory of its own.
