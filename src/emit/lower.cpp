@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <unordered_set>
 
 #include "emit/constants.h"
 #include "ir/op.h"
@@ -44,6 +45,8 @@ class MethodEmitter {
       }
     }
     emit_guard_exit();
+    for (NodeId n = g_.first(); n; n = g_.next(n))
+      if (g_.node(n).op->name() == "executorch_prim.et_copy_index.tensor") grows_.insert(g_.node(n).args[0].value());
     for (NodeId n = g_.first(); n; n = g_.next(n)) EDGEC_TRY_VOID(emit_node(n));
     for (const Arg& a : g_.outputs) {
       EDGEC_TRY(int32_t index, output_value(a));
@@ -112,7 +115,7 @@ class MethodEmitter {
       t.sizes.push_back(static_cast<int32_t>(*bound));
       t.dim_order.push_back(type.dim_order.empty() ? static_cast<uint8_t>(i) : type.dim_order[i]);
     }
-    if (!type.is_static()) t.dynamism = pte::Dynamism::DynamicBound;
+    if (!type.is_static() || grows_.count(v)) t.dynamism = pte::Dynamism::DynamicBound;
     if (const TensorData* data = m_.constant_of(g_, v)) {
       t.data_buffer_idx = constants_.add(*data, type.dim_order) + 1;
     } else if (value.place) {
@@ -242,6 +245,7 @@ class MethodEmitter {
       add(pte::JumpFalse{cond, 1}, n);
       return {};
     }
+    if (n.op->schema().ns == "prim") return emit_flow(n);
     if (n.op->memory_view) return emit_view(n);
     if (!n.op->kernel.exists()) return internal_error(fmt::format("{} reached emission without a kernel", name));
     pte::KernelCall call;
@@ -279,8 +283,87 @@ class MethodEmitter {
     return {};
   }
 
+  // ---- branches and loops -----------------------------------------------------------------------------------------
+
+  int32_t here() const { return static_cast<int32_t>(plan_->instructions.size()); }
+
+  // A jump whose destination is set by `land`.
+  Status jump_unless(const Arg& condition, const Node& n, std::vector<size_t>& to) {
+    EDGEC_TRY(int32_t cond, argument(condition, n.op->schema().params[0]));
+    to.push_back(plan_->instructions.size());
+    add(pte::JumpFalse{cond, 0}, n);
+    return {};
+  }
+  void jump(const Node& n, int32_t to) { add(pte::JumpFalse{boolean(false), to}, n); }
+  void land(const std::vector<size_t>& jumps) {
+    for (size_t i : jumps) std::get<pte::JumpFalse>(plan_->instructions[i]).target = here();
+  }
+
+  // A branch or loop whose end has not come yet.
+  struct Open {
+    int32_t start = 0;                // of a loop
+    std::vector<size_t> to_end;       // jumps to behind it
+    std::vector<size_t> to_otherwise;
+  };
+
+  Status emit_flow(const Node& n) {
+    const std::string& name = n.op->name();
+    if (name == "prim.alloc") return {};
+    if (name == "prim.assign") return emit_assign(n);
+    if (name == "prim.number") {
+      EDGEC_TRY(int32_t to, value_index(n.results[0]));
+      return emit_move(n.args[0], to, g_.type(n.results[0]), n);
+    }
+    if (name == "prim.branch") {
+      open_.emplace_back();
+      return jump_unless(n.args[0], n, open_.back().to_otherwise);
+    }
+    if (name == "prim.loop") {
+      open_.push_back({here(), {}, {}});
+      return {};
+    }
+    if (open_.empty()) return internal_error(fmt::format("{} ends nothing", name));
+    Open& o = open_.back();
+    if (name == "prim.exit_unless") return jump_unless(n.args[0], n, o.to_end);
+    if (name == "prim.otherwise") {
+      o.to_end.push_back(plan_->instructions.size());
+      jump(n, 0);
+      land(o.to_otherwise);
+      return {};
+    }
+    if (name == "prim.repeat") jump(n, o.start);
+    else if (name != "prim.join") return internal_error(fmt::format("{} has no form in a program", name));
+    land(o.to_end);
+    open_.pop_back();
+    return {};
+  }
+
+  // Tensors are copied, which also gives the target the size; numbers are moved.
+  Status emit_assign(const Node& n) {
+    const ValueId target = n.args[0].value();
+    EDGEC_TRY(int32_t to, value_index(target));
+    if (!g_.type(target).is_tensor()) return emit_move(n.args[1], to, g_.type(target), n);
+    EDGEC_TRY(int32_t from, value_index(n.args[1].value()));
+    pte::KernelCall call;
+    call.op = op_index({"aten::clone", "out", {}});
+    call.args = {from, null(), to, to};
+    add(std::move(call), n);
+    return {};
+  }
+
+  Status emit_move(const Arg& value, int32_t to, const Type& type, const Node& n) {
+    Arg a = value;
+    if (a.is_expr() && type.expr.sort() == sym::Sort::Float)
+      if (auto number = a.expr().constant()) a = static_cast<double>(*number);
+    EDGEC_TRY(int32_t from, argument(a, n.op->schema().params.back()));
+    add(pte::MoveCall{from, to}, n);
+    return {};
+  }
+
   const Method& m_;
   const Graph& g_;
+  std::vector<Open> open_;
+  std::unordered_set<ValueId> grows_;  // written row by row, which sets the size each time
   ConstantPool &constants_, &states_;
   pte::Plan* plan_ = nullptr;
   std::vector<InstructionOrigin>* origins_ = nullptr;

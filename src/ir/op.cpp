@@ -316,7 +316,10 @@ static bool takes_number(const OpDef& op, const Param& p) {
   for (std::string_view name : {"other", "value", "exponent", "min", "max"})
     if (p.name == name) return true;
   if (p.name != "self") return false;
-  for (std::string_view name : {"aten.where.self", "aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor", "aten.div.Tensor"})
+  for (std::string_view name : {"aten.where.self", "aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor", "aten.div.Tensor", "aten.eq.Tensor",
+                                "aten.ne.Tensor", "aten.lt.Tensor", "aten.le.Tensor", "aten.gt.Tensor", "aten.ge.Tensor", "aten.floor_divide",
+                                "aten.remainder.Tensor", "aten.fmod.Tensor", "aten.pow.Tensor_Tensor", "aten.bitwise_and.Tensor",
+                                "aten.bitwise_or.Tensor", "aten.bitwise_xor.Tensor", "aten.div.Tensor_mode"})
     if (op.name() == name) return true;
   return false;
 }

@@ -59,6 +59,7 @@ struct OpDef {
   // dtypes that the kernel computes rightly; other calls compute in `compute_through` and cast back. Empty: all.
   std::vector<DType> kernel_dtypes;
   DType compute_through = DType::F32;
+  std::string functional;  // of an operator that writes in place: the one that gives the value, where the name without `_` does not say it
   bool known = true;  // false: made up for an operator that the table lacks
 
   const Schema& schema() const;

@@ -66,6 +66,8 @@ Result<std::vector<Block>> lifetimes(const Method& m, const PlanOptions& options
     }
   }
   uint32_t now = 0;
+  std::vector<uint32_t> open;                           // loops that have begun
+  std::vector<std::pair<uint32_t, uint32_t>> loops;     // begin and end, inner ones first
   const auto touch = [&](ValueId v) {
     auto it = index.find(memory_root(g, v));
     if (it != index.end()) blocks[it->second].last = std::max(blocks[it->second].last, now);
@@ -73,10 +75,19 @@ Result<std::vector<Block>> lifetimes(const Method& m, const PlanOptions& options
   for (NodeId n = g.first(); n; n = g.next(n)) {
     ++now;
     const Node& node = g.node(n);
+    if (node.op->name() == "prim.loop") open.push_back(now);
+    if (node.op->name() == "prim.repeat" && !open.empty()) {
+      loops.emplace_back(open.back(), now);
+      open.pop_back();
+    }
     for (const Arg& a : node.args) for_each_value(a, touch);
     for (ValueId r : node.results)
       if (memory_root(g, r) == r && node.op->name() != "prim.constant") add(r, now, now, node.loc);
   }
+  // What comes from before a loop is needed again by its next turn.
+  for (const auto& [begin, last] : loops)
+    for (Block& b : blocks)
+      if (b.first < begin && b.last > begin && b.last < last) b.last = last;
   now = end;
   for (const Arg& a : g.outputs) for_each_value(a, touch);
   if (diag.has_errors()) return diag.failure();

@@ -102,8 +102,9 @@ class Table {
  public:
   explicit Table(Registry& r) : registry_(r) {}
   Def define(std::string_view schema) { return Def(registry_.define(schema)); }
-  // The in-place form: same operator with `_`, first argument written. Functionalization only needs its schema.
-  void in_place(std::string_view schema) { registry_.define(schema); }
+  // The in-place form: same operator with `_`, first argument written. Functionalization only needs its schema, and the
+  // `functional` operator where the name does not say it (`__iand__`).
+  void in_place(std::string_view schema, std::string functional = {}) { registry_.define(schema).functional = std::move(functional); }
 
  private:
   Registry& registry_;

@@ -22,6 +22,29 @@ void define_prims(Table& ops) {
     ops.define(schema).infer(nothing).side_effect();
   // Ends the run with an error of the runtime when the condition is false.
   ops.define("prim::guard(Scalar condition, str message) -> ()").infer(nothing).side_effect();
+
+  // Control flow in the flat form of the Exec stage (passes/inline_control_flow). Markers enclose the nodes of a branch
+  // or a loop; values that leave one, and the values that a loop carries from turn to turn, are memory that is assigned.
+  //   branch(c) A otherwise() B join([r])       A when c holds, else B; r: the tensors that both assign
+  //   loop([t]) A exit_unless(c) B repeat([t])  A and B again and again until c fails; t: the tensors that are carried
+  // A condition is a bool or a bool tensor. Symbols among the sizes of r and t are known behind the marker.
+  for (const char* schema : {
+           "prim::branch(Any condition) -> ()",
+           "prim::otherwise() -> ()",
+           "prim::join(Tensor[] results) -> ()",
+           "prim::loop(Tensor[] carried) -> ()",
+           "prim::exit_unless(Any condition) -> ()",
+           "prim::repeat(Tensor[] carried) -> ()",
+           "prim::assign(Any target, Any value) -> ()",
+       })
+    ops.define(schema).infer(nothing).side_effect();
+  ops.define("prim::alloc() -> Any").defines_symbols();  // a tensor's memory, or the place of a number: its symbol
+  ops.define("prim::number(Scalar value) -> Scalar");    // a copy, which keeps its value when an operand is assigned
+  // Writes row `index` of `to`.
+  ops.define("executorch_prim::et_copy_index.tensor(Tensor to, Tensor from, SymInt index) -> ()")
+      .infer(nothing)
+      .side_effect()
+      .kernel("executorch_prim::et_copy_index.tensor");
 }
 
 }  // namespace edgec::ops

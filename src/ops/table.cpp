@@ -13,6 +13,10 @@ void register_all() {
     define_control_flow(ops);
     define_dim_order(ops);
     define_elementwise(ops);
+    define_division(ops);
+    define_math(ops);
+    define_rnn(ops);
+    define_quantized(ops);
     define_activations(ops);
     define_views(ops);
     define_copies(ops);

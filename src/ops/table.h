@@ -12,6 +12,10 @@ void define_symbolic(Table&);      // sym_size and Python's operators on symbols
 void define_control_flow(Table&);  // higher_order.*
 void define_dim_order(Table&);     // dim_order_ops.*
 void define_elementwise(Table&);
+void define_division(Table&);  // with rounding, remainders, powers
+void define_math(Table&);      // functions of one number
+void define_rnn(Table&);
+void define_quantized(Table&);
 void define_activations(Table&);
 void define_views(Table&);
 void define_copies(Table&);  // to, clone, contiguous, copy, ...

@@ -13,6 +13,7 @@ namespace {
 
 bool runs(const OpDef& op) {
   const std::string& ns = op.schema().ns;
+  if (ns == "higher_order" && op.known) return true;  // passes/inline_control_flow
   return op.kernel.exists() || ns == "prim" || op.layout == LayoutRule::Any;  // copies become dim_order_ops
 }
 
@@ -59,6 +60,7 @@ class Decomposer {
         return before ? g_.next(before) : g_.first();
       }
     }
+    bound_by_entry(id);
     if (!runs(*g_.node(id).op)) {
       Missing& m = missing[g_.node(id).op->name()];
       if (m.uses++ == 0) m.first = g_.node(id).loc;
@@ -74,7 +76,10 @@ class Decomposer {
     for (size_t i = 0; i < recorded.size() && i < made.size(); ++i) {
       const Dims &old = g_.tensor(recorded[i]).sizes, &now = g_.tensor(made[i]).sizes;
       for (size_t d = 0; d < old.size() && d < now.size(); ++d)
-        if (now[d].kind() == sym::Kind::Symbol && now[d].symbol_name().starts_with("u_") && old[d] != now[d]) names[now[d]] = old[d];
+        if (now[d].kind() == sym::Kind::Symbol && now[d].symbol_name().starts_with("u_") && old[d] != now[d]) {
+          names[now[d]] = old[d];
+          bound(old[d], now[d]);
+        }
     }
     if (names.empty()) return;
     for (NodeId n = first; n && n != end; n = g_.next(n)) {
@@ -83,6 +88,25 @@ class Decomposer {
         for (Dim& d : g_.value(r).type.tensor.sizes) d = sym::substitute(d, names);
     }
   }
+
+  // A size that the data decide may have no useful upper bound in the archive; the operator's entry knows one.
+  void bound_by_entry(NodeId id) {
+    const Node& n = g_.node(id);
+    bool open = false;
+    for (ValueId r : n.results)
+      for (const Dim& d : g_.tensor(r).sizes) open = open || is_open(d);
+    if (!open || !n.op->infer) return;
+    const auto types = infer(g_, *n.op, n.args);
+    for (size_t i = 0; types && i < n.results.size() && i < types->size(); ++i) {
+      const Dims &recorded = g_.tensor(n.results[i]).sizes, &made = (*types)[i].tensor.sizes;
+      for (size_t d = 0; d < recorded.size() && d < made.size(); ++d) bound(recorded[d], made[d]);
+    }
+  }
+  void bound(Dim recorded, Dim made) {
+    if (is_open(recorded)) g_.syms().set_range(recorded, {g_.syms().range_of(recorded).lo, sym::upper_bound(made)});
+  }
+  // torch writes 2^63 - 2 for an open end.
+  static bool is_open(Dim d) { return d.kind() == sym::Kind::Symbol && sym::upper_bound(d).value_or(INT64_MAX) > INT32_MAX; }
 
   Rewriter rw_;
   Graph& g_;

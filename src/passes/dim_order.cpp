@@ -42,12 +42,23 @@ class DimOrders {
     if (n.op->layout != LayoutRule::Any) make_contiguous(id);
   }
 
+  // Elementwise kernels index operands of other sizes than the result's as if all were contiguous.
+  bool broadcasts(const Node& n) const {
+    if (n.op->promotes.size() < 2) return false;
+    bool found = false;
+    for (const Arg& a : n.args)
+      for_each_value(a, [&](const ValueId& v) {
+        found = found || (g_.type(v).is_tensor() && g_.tensor(v).sizes != g_.tensor(n.results[0]).sizes);
+      });
+    return found;
+  }
+
   // The order of all tensor operands, when they agree and have the result's rank.
   std::optional<DimOrder> common_order(NodeId id) const {
     const Node& n = g_.node(id);
     const size_t rank = g_.tensor(n.results[0]).rank();
     std::optional<DimOrder> order;
-    bool agree = true;
+    bool agree = !broadcasts(n);
     for (const Arg& a : n.args)
       for_each_value(a, [&](const ValueId& v) {
         if (!g_.type(v).is_tensor() || is_weight(v)) return;

@@ -203,6 +203,7 @@ class Functionalizer {
     const size_t op_end = functional.find('.', functional.find('.') + 1);
     const size_t underscore = (op_end == std::string::npos ? functional.size() : op_end) - 1;
     if (functional[underscore] == '_') functional.erase(underscore, 1);
+    if (!now.op->functional.empty()) functional = now.op->functional;
     const ValueId target = before.args[0].value();
     if (functional == "aten.detach" || functional == "aten.requires_grad") {
       alias_results(before, target);

@@ -17,7 +17,8 @@
 //
 // The runtime checks an input's element count only, so a program with dynamic inputs starts with guards: each symbol's range, each other dim
 // against its expression. Expressions of symbols that inputs bring are computed once, at the start; those of symbols that are found on
-// the way (item, nonzero) just before their first use.
+// the way (item, nonzero, the numbers that a loop carries) just before their first use; those of a branch or a loop are
+// forgotten at its end.
 namespace edgec::passes {
 namespace {
 
@@ -39,6 +40,7 @@ class Materializer {
     }
     for (const auto& [e, v] : values_)
       if (e.kind() == sym::Kind::Symbol) early_.insert(e);
+    changes_.clear();
     for (NodeId id = body_; id;) id = visit(id);
     at_ = NodeId{};
     for (Arg& a : g_.outputs) a = lowered(a);
@@ -137,9 +139,11 @@ class Materializer {
       g_.node(id).args[i] = std::move(a);
     }
     const NodeId next = g_.next(id);
-    if (!cx_.guards && g_.node(id).op->name() == "prim.guard") {
+    const std::string& op = g_.node(id).op->name();
+    if (!cx_.guards && op == "prim.guard") {
       if (id == body_) body_ = next;
       g_.erase(id);
+    } else if (op.starts_with("prim.") && visit_marker(id, op)) {
     } else if (g_.node(id).op->defines_symbols) {
       at_ = next;
       define_from_results(id);
@@ -152,13 +156,72 @@ class Materializer {
     const auto results = g_.node(id).results;
     for (ValueId r : results) {
       const Type t = g_.type(r);
-      if (t.is_sym() && t.expr.kind() == sym::Kind::Symbol) values_[t.expr] = r;
-      if (!t.is_tensor()) continue;
-      for (size_t d = 0; d < t.tensor.sizes.size(); ++d) {
-        const sym::Expr& e = t.tensor.sizes[d];
-        if (e.kind() == sym::Kind::Symbol && !values_.count(e)) values_[e] = node("aten.sym_size.int", {r, static_cast<int64_t>(d)}, e);
-      }
+      if (t.is_sym() && t.expr.kind() == sym::Kind::Symbol) define(t.expr, r);
+      if (t.is_tensor()) define_from_sizes_of(r);
     }
+  }
+
+  void define_from_sizes_of(ValueId tensor) {
+    const Dims sizes = g_.tensor(tensor).sizes;
+    for (size_t d = 0; d < sizes.size(); ++d)
+      if (sizes[d].kind() == sym::Kind::Symbol && !values_.count(sizes[d]))
+        set(sizes[d], node("aten.sym_size.int", {tensor, static_cast<int64_t>(d)}, sizes[d]));
+  }
+
+  // A symbol that is defined again (a sub-graph that was inlined twice) has a new value, and so has what it is part of.
+  void define(const sym::Expr& symbol, ValueId v) {
+    if (early_.count(symbol)) return;
+    if (values_.count(symbol)) {
+      std::vector<sym::Expr> stale;
+      for (const auto& [e, value] : values_) {
+        const auto parts = sym::free_symbols(e);
+        if (std::find(parts.begin(), parts.end(), symbol) != parts.end()) stale.push_back(e);
+      }
+      for (const sym::Expr& e : stale) set(e, {});
+    }
+    set(symbol, v);
+  }
+
+  // ---- branches and loops -----------------------------------------------------------------------------------------
+
+  // True for nodes that need no more than this.
+  bool visit_marker(NodeId id, const std::string& op) {
+    if (op == "prim.branch") {
+      enter();
+    } else if (op == "prim.otherwise") {
+      leave();
+      enter();
+    } else if (op == "prim.loop" || op == "prim.join" || op == "prim.repeat") {
+      if (op == "prim.loop") enter();
+      else leave();
+      at_ = g_.next(id);
+      const std::vector<Arg> args = g_.node(id).args;
+      for_each_value(args[0], [&](const ValueId& v) { define_from_sizes_of(v); });
+    } else if (op == "prim.alloc" && g_.type(g_.node(id).results[0]).is_tensor()) {
+      // Its sizes are those of what is assigned: known behind the marker.
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  void enter() { scopes_.push_back(changes_.size()); }
+  void leave() {
+    if (scopes_.empty()) return;
+    for (; changes_.size() > scopes_.back(); changes_.pop_back()) {
+      const auto& [e, before] = changes_.back();
+      if (before) values_[e] = before;
+      else values_.erase(e);
+    }
+    scopes_.pop_back();
+  }
+
+  // What is computed at the start stays known; other values are known to the end of the branch or loop. None: forgotten.
+  void set(const sym::Expr& e, ValueId v) {
+    const auto it = values_.find(e);
+    if (!is_early(e)) changes_.emplace_back(e, it == values_.end() ? ValueId{} : it->second);
+    if (v) values_[e] = v;
+    else values_.erase(e);
   }
 
   Arg lowered(const Arg& a) {
@@ -184,7 +247,7 @@ class Materializer {
   ValueId value_of(const sym::Expr& e) {
     if (auto it = values_.find(e); it != values_.end()) return it->second;
     const ValueId v = compute(e);
-    values_[e] = v;
+    if (v) set(e, v);
     return v;
   }
 
@@ -287,11 +350,12 @@ class Materializer {
     return b.failed() ? ValueId{} : node("aten._local_scalar_dense", {r}, e);
   }
 
-  // Before the body when inputs decide the value, else just before its use.
-  NodeId position(const sym::Expr& e) const {
+  // Whether the inputs decide the value: computed before the body, else just before its use.
+  bool is_early(const sym::Expr& e) const {
     const auto symbols = sym::free_symbols(e);
-    return std::all_of(symbols.begin(), symbols.end(), [&](const sym::Expr& s) { return early_.count(s) > 0; }) ? body_ : at_;
+    return std::all_of(symbols.begin(), symbols.end(), [&](const sym::Expr& s) { return early_.count(s) > 0; });
   }
+  NodeId position(const sym::Expr& e) const { return is_early(e) ? body_ : at_; }
 
   ValueId node(std::string_view op, std::vector<Arg> args, const sym::Expr& e) {
     for (const Arg& a : args)
@@ -308,6 +372,8 @@ class Materializer {
   std::map<sym::Expr, ValueId, sym::ExprLess> values_;
   std::map<std::pair<size_t, size_t>, ValueId> sizes_;  // (input, dim) -> its size
   std::set<sym::Expr, sym::ExprLess> guarded_, early_;
+  std::vector<std::pair<sym::Expr, ValueId>> changes_;  // of values_, with the value before (none: new), to be undone
+  std::vector<size_t> scopes_;                          // where the changes of each branch or loop begin
 };
 
 }  // namespace

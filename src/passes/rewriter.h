@@ -39,6 +39,15 @@ class Rewriter {
   std::unordered_map<ValueId, ValueId> with_;
 };
 
+// The value whose memory `v` is (views look through).
+inline ValueId viewed_root(const Graph& g, ValueId v) {
+  while (const NodeId def = g.value(v).def) {
+    if (!g.node(def).op->memory_view) break;
+    v = g.node(def).args[0].value();
+  }
+  return v;
+}
+
 // Calls fn(Method&, Graph&) for the main graph and all sub-graphs of every method, inner ones first.
 template <class Fn>
 Status for_each_graph(Program& p, const Fn& fn) {

@@ -22,7 +22,7 @@ class WriteBack {
     for (size_t i = 0; i < g_.outputs.size(); ++i) {
       Arg& a = g_.outputs[i];
       if (!a.is_value()) continue;
-      const ValueId root = root_of(a.value());
+      const ValueId root = viewed_root(g_, a.value());
       const bool own = is_write(i) && target_of(i) == a.value();  // unchanged: nothing to write
       if (!own && written_.count(root)) a = save(a.value(), saved);
     }
@@ -59,16 +59,6 @@ class WriteBack {
           if (!(g_.outputs[i] == Arg(g_.inputs[k]))) written_.insert(g_.inputs[k]);
         }
     }
-  }
-
-  // The value whose memory `v` is (views look through).
-  ValueId root_of(ValueId v) const {
-    while (const NodeId def = g_.value(v).def) {
-      const Node& n = g_.node(def);
-      if (!n.op->memory_view) break;
-      v = n.args[0].value();
-    }
-    return v;
   }
 
   ValueId save(ValueId v, std::unordered_map<ValueId, ValueId>& saved) {

@@ -31,10 +31,13 @@ class Stopwatch {
 };
 
 // The order of passes on the way to Exec. Clean-up runs again after decomposition has made its nodes.
+// clang-format off
 constexpr std::string_view kOrder[] = {
-    "resolve-symbols", "functionalize", "decompose",   "fuse-linear",         "fold-constants",
-    "remove-noop",     "cse",           "remove-dead", "unify-dtypes",        "cse",
-    "dim-order",       "remove-dead",   "write-back",  "materialize-symbols", "remove-dead"};
+    "inline-regions", "resolve-symbols", "functionalize",                                               // -> Functional
+    "decompose",                                                                                        // -> Core
+    "fuse-linear", "fold-constants", "remove-noop", "cse", "remove-dead", "unify-dtypes", "cse", "dim-order",  // -> Edge
+    "remove-dead", "inline-control-flow", "write-back", "materialize-symbols", "remove-dead"};          // -> Exec
+// clang-format on
 
 // The first node that uses an input: where a message about the input points to.
 Location first_use(const Graph& g, ValueId v) {

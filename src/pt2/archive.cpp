@@ -2,7 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "pt2/record.h"
+
 namespace edgec::pt2 {
+
+namespace {
+constexpr const char* kProgram27 = "serialized_exported_program.json";
+}
 
 Failure Archive::error(std::string_view what) const { return input_error(fmt::format("{}: {}", path_, what)); }
 
@@ -13,7 +19,12 @@ Result<Archive> Archive::open(const std::string& path) {
 
 Result<Archive> Archive::open(std::shared_ptr<const MappedFile> file, const std::string& path) {
   EDGEC_TRY(ZipReader zip, ZipReader::open(file->bytes(), path));
+  EDGEC_TRY_VOID(check_unpacked_size(zip));
   Archive a(std::move(file), std::move(zip), path);
+  if (a.has(kProgram27)) {
+    a.parts_ = {kProgram27, "serialized_state_dict.pt", "serialized_constants.pt", true};
+    return a;
+  }
   EDGEC_TRY_VOID(a.find_root());
   EDGEC_TRY_VOID(a.find_model());
   return a;
@@ -21,15 +32,13 @@ Result<Archive> Archive::open(std::shared_ptr<const MappedFile> file, const std:
 
 Status Archive::find_root() {
   for (const ZipEntry& e : zip_.entries()) {
-    if (e.name == "serialized_exported_program.json")
-      return model_error(path_ + ": an archive of torch 2.7 or older (serialized_exported_program.json), which is not supported\n"
-                                 "  export the model again with torch 2.9 or later");
     // `<root>/archive_format`; the root's name is free.
     if (e.name.ends_with("/archive_format") || e.name == "archive_format") {
       root_ = e.name.substr(0, e.name.size() - std::string_view("archive_format").size());
       EDGEC_TRY(auto bytes, zip_.read(e, 64));
       const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-      if (!text.starts_with("pt2")) return error(fmt::format("not a torch.export archive: archive_format is \"{}\"", text));
+      if (!text.starts_with("pt2"))
+        return error(fmt::format("not a torch.export archive: archive_format is \"{}\"", text));
       return {};
     }
   }
@@ -56,32 +65,28 @@ Status Archive::find_model() {
       models.emplace_back(e.name.substr(folder.size(), e.name.size() - folder.size() - 5));
   if (models.empty()) return error("no models/<name>.json record: the archive holds no exported program");
   if (models.size() > 1)
-    return model_error(fmt::format("{}: {} models in one archive ({}); save each in an archive of its own", path_, models.size(), fmt::join(models, ", ")));
-  model_ = models[0];
-  if (has("data/weights/" + model_ + ".pt") || has("data/constants/" + model_ + ".pt"))
-    return model_error(path_ + ": an archive of torch 2.8 (weights as one pickled .pt file), which is not supported\n"
-                               "  export the model again with torch 2.9 or later");
+    return model_error(fmt::format("{}: {} models in one archive ({}); save each in an archive of its own", path_,
+                                   models.size(), fmt::join(models, ", ")));
+  const std::string& m = models[0];
+  const std::string weights = "data/weights/" + m, constants = "data/constants/" + m;
+  const bool pickled = has(weights + ".pt") || has(constants + ".pt");
+  parts_ = {"models/" + m + ".json", weights + (pickled ? ".pt" : "_weights_config.json"),
+            constants + (pickled ? ".pt" : "_constants_config.json"), pickled};
   return {};
 }
 
-Result<std::span<const std::byte>> Archive::json(const std::string& record) const {
+Result<std::shared_ptr<const Storage>> Archive::checked(const std::string& record) const {
   const ZipEntry* e = zip_.find(root_ + record);
   if (!e) return error(fmt::format("record {} is missing", record));
-  if (!e->stored()) return model_error(fmt::format("{}: record {} is compressed; torch.export.save stores records as they are", path_, record));
-  EDGEC_TRY_VOID(zip_.check_crc(*e));
-  return zip_.bytes(*e);
+  if (e->stored()) EDGEC_TRY_VOID(zip_.check_crc(*e));
+  return read_record(zip_, *e, file_, record);
 }
 
 Result<std::shared_ptr<const Storage>> Archive::storage(const std::string& record) const {
-  const ZipEntry* e = zip_.find(root_ + record);
-  auto s = std::make_shared<Storage>();
-  s->name = record;
-  if (e) {
-    if (!e->stored()) return model_error(fmt::format("{}: record {} is compressed; torch.export.save stores records as they are", path_, record));
-    EDGEC_TRY(s->bytes, zip_.bytes(*e));
-  }
-  s->keep_alive = file_;
-  return std::shared_ptr<const Storage>(std::move(s));
+  if (const ZipEntry* e = zip_.find(root_ + record)) return read_record(zip_, *e, file_, record);
+  auto none = std::make_shared<Storage>();
+  none->name = record;
+  return std::shared_ptr<const Storage>(std::move(none));
 }
 
 }  // namespace edgec::pt2

@@ -8,7 +8,9 @@
 
 namespace edgec::pt2 {
 
-// A mapped .pt2 file of torch 2.9 or later: `<root>/models/<m>.json`, `<root>/data/weights`, `<root>/data/constants`.
+// A mapped .pt2 file. torch 2.8 and later: `<root>/models/<m>.json`, `<root>/data/weights`, `<root>/data/constants`;
+// in 2.8 the last two hold one torch.save file a model, since 2.9 one record a storage. torch 2.7: four records without
+// a root.
 class Archive {
  public:
   // Fails with kind Input for unreadable or damaged files, kind Model for layouts of other torch versions.
@@ -16,11 +18,17 @@ class Archive {
   static Result<Archive> open(std::shared_ptr<const MappedFile> file, const std::string& path);  // path for messages
 
   const std::string& path() const { return path_; }
-  const std::string& model() const { return model_; }  // the one model of the archive
-  // The bytes of a JSON record below the root, its CRC checked.
-  Result<std::span<const std::byte>> json(const std::string& record) const;
+  // The records of the one model of the archive, below the root.
+  struct Parts {
+    std::string program;             // JSON
+    std::string weights, constants;  // JSON that names records, or one torch.save file of all
+    bool pickled = false;            // the latter
+  };
+  const Parts& parts() const { return parts_; }
   bool has(const std::string& record) const { return zip_.find(root_ + record) != nullptr; }
-  // A weight record as storage that keeps the mapping alive. Absent records give no storage.
+  // A record's bytes with their CRC checked, which is for those that are read here and now.
+  Result<std::shared_ptr<const Storage>> checked(const std::string& record) const;
+  // A record of weights: its CRC is not looked at. Absent records give no bytes.
   Result<std::shared_ptr<const Storage>> storage(const std::string& record) const;
   Failure error(std::string_view what) const;
 
@@ -32,7 +40,8 @@ class Archive {
 
   std::shared_ptr<const MappedFile> file_;
   ZipReader zip_;
-  std::string path_, root_, model_;
+  std::string path_, root_;
+  Parts parts_;
 };
 
 }  // namespace edgec::pt2

@@ -7,6 +7,8 @@
 #include "ir/op.h"
 #include "pt2/archive.h"
 #include "pt2/location.h"
+#include "pt2/subclasses.h"
+#include "pt2/weights.h"
 #include "support/json.h"
 
 namespace edgec::pt2 {
@@ -21,17 +23,19 @@ class Reader {
   Reader(const Archive& archive, Method& method) : archive_(archive), m_(method) {}
 
   Status read() {
-    EDGEC_TRY_VOID(read_weights("data/weights/" + archive_.model() + "_weights_config.json", "data/weights/"));
-    EDGEC_TRY_VOID(read_weights("data/constants/" + archive_.model() + "_constants_config.json", "data/constants/"));
-    const std::string record = "models/" + archive_.model() + ".json";
-    EDGEC_TRY(auto bytes, archive_.json(record));
-    EDGEC_TRY(JsonDocument doc, JsonDocument::parse(bytes, archive_.path() + ": " + record));
+    EDGEC_TRY(Weights weights, Weights::read(archive_, m_));
+    weights_ = &weights;
+    const std::string& record = archive_.parts().program;
+    EDGEC_TRY(auto json, archive_.checked(record));
+    EDGEC_TRY(JsonDocument doc, JsonDocument::parse(json->bytes, archive_.path() + ": " + record));
     const JsonValue root = doc.root();
     EDGEC_TRY_VOID(check_version(root));
     EDGEC_TRY_VOID(read_ranges(root));
     EDGEC_TRY(JsonValue module, root.at("graph_module"));
     EDGEC_TRY(JsonValue graph, module.at("graph"));
     EDGEC_TRY(JsonValue signature, module.at("signature"));
+    EDGEC_TRY(Subclasses subclasses, Subclasses::resolve(graph, signature, weights, m_));
+    subclasses_ = &subclasses;
     EDGEC_TRY_VOID(read_graph(graph, *m_.graph, 0));
     EDGEC_TRY_VOID(read_input_specs(signature));
     EDGEC_TRY_VOID(read_output_specs(signature));
@@ -41,58 +45,6 @@ class Reader {
  private:
   using Names = std::unordered_map<std::string_view, ValueId>;
 
-  // ---- weights ----------------------------------------------------------------------------------------------------
-
-  Status read_weights(const std::string& record, const std::string& folder) {
-    if (!archive_.has(record)) return archive_.error(fmt::format("record {} is missing", record));
-    EDGEC_TRY(auto bytes, archive_.json(record));
-    EDGEC_TRY(JsonDocument doc, JsonDocument::parse(bytes, archive_.path() + ": " + record));
-    EDGEC_TRY(JsonObject config, doc.root().object("config"));
-    std::unordered_map<std::string, std::shared_ptr<const Storage>> storages;  // tied weights name one file several times
-    for (auto [name, payload] : config) {
-      if (payload.is_null()) continue;
-      EDGEC_TRY(std::string_view file, payload.string("path_name"));
-      auto meta = payload.find("tensor_meta");
-      if (!meta || meta->is_null()) continue;  // an object: only an error when something uses it
-      EDGEC_TRY(bool pickled, payload.boolean("use_pickle"));
-      if (pickled)
-        return model_error(fmt::format("{}: weight \"{}\" is pickled (a tensor subclass, e.g. of torchao), which is not supported", archive_.path(), name));
-      auto [it, fresh] = storages.try_emplace(std::string(file));
-      if (fresh) {
-        EDGEC_TRY(it->second, archive_.storage(folder + std::string(file)));
-      }
-      TensorData data;
-      data.storage = it->second;
-      EDGEC_TRY(data.dtype, read_dtype(*meta));
-      EDGEC_TRY(data.sizes, read_numbers(*meta, "sizes"));
-      EDGEC_TRY(data.strides, read_numbers(*meta, "strides"));
-      EDGEC_TRY(JsonValue offset, meta->at("storage_offset"));
-      EDGEC_TRY(data.offset, offset.integer("as_int"));
-      if (!data.in_bounds())
-        return archive_.error(fmt::format("weight \"{}\" does not fit its record {}{}: {}[{}] needs more than its {} bytes", name, folder, file,
-                                          torch_name(data.dtype), fmt::join(data.sizes, ", "), data.storage->bytes.size()));
-      weights_[std::string(name)] = m_.add_constant(std::string(name), std::move(data));
-    }
-    return {};
-  }
-
-  static Result<DType> read_dtype(JsonValue meta) {
-    EDGEC_TRY(int64_t number, meta.integer("dtype"));
-    auto d = dtype_from_serialized(number);
-    if (!d) return meta.error(fmt::format("dtype {} is not known", number));
-    return *d;
-  }
-
-  static Result<std::vector<int64_t>> read_numbers(JsonValue meta, std::string_view key) {
-    EDGEC_TRY(JsonArray items, meta.array(key));
-    std::vector<int64_t> out;
-    for (JsonValue item : items) {
-      EDGEC_TRY(int64_t v, item.integer("as_int"));
-      out.push_back(v);
-    }
-    return out;
-  }
-
   // ---- header -----------------------------------------------------------------------------------------------------
 
   Status check_version(JsonValue root) {
@@ -100,7 +52,7 @@ class Reader {
     EDGEC_TRY(int64_t major, version.integer("major"));
     if (major != kSupportedMajor) {
       auto torch = root.find("torch_version");
-      return model_error(fmt::format("{}: export schema {} (torch {}) is not supported; schema {} is (torch 2.9 to 2.14)", archive_.path(), major,
+      return model_error(fmt::format("{}: export schema {} (torch {}) is not supported; schema {} is (torch 2.7 to 2.14)", archive_.path(), major,
                                      torch && torch->is_string() ? std::string(*torch->as_string()) : "?", kSupportedMajor));
     }
     return {};
@@ -209,7 +161,11 @@ class Reader {
     EDGEC_TRY_VOID(index(graph, "sym_float_values", s.floats));
     EDGEC_TRY_VOID(index(graph, "sym_bool_values", s.bools));
     EDGEC_TRY(JsonArray inputs, graph.array("inputs"));
-    for (JsonValue input : inputs) EDGEC_TRY_VOID(read_graph_input(input, s));
+    for (JsonValue input : inputs) {
+      if (depth == 0) made_.emplace_back();
+      EDGEC_TRY_VOID(read_graph_input(input, s));
+      if (depth == 0) made_.back().end = g.inputs.size();
+    }
     EDGEC_TRY(JsonArray nodes, graph.array("nodes"));
     for (JsonValue node : nodes) EDGEC_TRY_VOID(read_node(node, s));
     EDGEC_TRY(JsonArray outputs, graph.array("outputs"));
@@ -235,11 +191,27 @@ class Reader {
         return {};
       }
       EDGEC_TRY(std::string_view name, value.string(kind == "as_tensor" ? "name" : "as_name"));
+      if (s.depth == 0)
+        if (const auto* inner = subclasses_->inner(name)) {
+          made_.back().inner = inner;
+          return read_inner_inputs(input, *inner, s);
+        }
       EDGEC_TRY(Type t, kind == "as_tensor" ? tensor_type(value, name, s) : sym_type(value, name, s));
       return define(input, name, s.g.add_input(std::string(name), std::move(t)), s);
     }
-    if (kind == "as_custom_obj") return model_error(fmt::format("{}: inputs that are objects are not supported", archive_.path()));
+    if (kind == "as_custom_obj" && s.depth == 0) return {};  // no value: only an error where something uses it
+    if (kind == "as_custom_obj") return model_error(fmt::format("{}: sub-graphs with objects are not supported", archive_.path()));
     s.g.add_input("literal", Type::none());
+    return {};
+  }
+
+  // In place of a tensor subclass: what the graph takes out of it.
+  Status read_inner_inputs(JsonValue input, const std::vector<Subclasses::Inner>& inner, Scope& s) {
+    for (const auto& i : inner) {
+      EDGEC_TRY(Type t, tensor_type(input, i.values.front(), s));
+      const ValueId id = s.g.add_input(i.input, std::move(t));
+      for (std::string_view name : i.values) EDGEC_TRY_VOID(define(input, name, id, s));
+    }
     return {};
   }
 
@@ -294,6 +266,9 @@ class Reader {
     EDGEC_TRY(std::string_view target, node.string("target"));
     EDGEC_TRY(JsonArray inputs, node.array("inputs"));
     EDGEC_TRY(JsonArray outputs, node.array("outputs"));
+    if (s.depth == 0 && outputs.size() == 1)
+      if (auto out = (*outputs.begin()).find("as_tensor"))
+        if (auto made = out->string("name"); made && is_taken_apart(*made)) return {};
 
     std::vector<Type> types;
     std::vector<std::string> names;
@@ -402,8 +377,18 @@ class Reader {
 
   // ---- arguments --------------------------------------------------------------------------------------------------
 
+  // Is this value an attribute of a tensor subclass, which an input stands for?
+  bool is_taken_apart(std::string_view value) const {
+    return subclasses_->resolved(value) || (subclasses_->whole(value) && !subclasses_->inner(value));
+  }
+
   Result<Arg> use(JsonValue at, std::string_view name, Scope& s) {
     auto it = s.names.find(name);
+    if (it == s.names.end() && s.depth == 0)
+      if (auto whole = subclasses_->whole(name))
+        return model_error(fmt::format("{}: {}: the weight {} is used as a whole, which is not supported\n  "
+                                       "call torchao.utils.unwrap_tensor_subclass(model) before the export",
+                                       archive_.path(), at.path(), *whole));
     if (it == s.names.end()) return at.error(fmt::format("value \"{}\" is used but not defined", name));
     return Arg(it->second);
   }
@@ -490,6 +475,11 @@ class Reader {
       s.g.subgraphs.push_back(std::move(sub));
       return Arg(GraphId(static_cast<uint32_t>(s.g.subgraphs.size() - 1)));
     }
+    if (kind == "as_custom_obj") {
+      auto name = held.find("class_fqn");
+      return model_error(fmt::format("{}: {}: an object of class {} is used, which is not supported", archive_.path(), v.path(),
+                                     name && name->is_string() ? *name->as_string() : "?"));
+    }
     return v.error(fmt::format("arguments of kind {} are not supported", kind));
   }
 
@@ -497,11 +487,17 @@ class Reader {
 
   Status read_input_specs(JsonValue signature) {
     EDGEC_TRY(JsonArray specs, signature.array("input_specs"));
-    if (specs.size() != m_.graph->inputs.size())
-      return specs.value().error(fmt::format("{} input specs for {} graph inputs", specs.size(), m_.graph->inputs.size()));
+    size_t at = 0;  // Subclasses has seen that there are as many specs as inputs
     for (JsonValue spec : specs) {
       EDGEC_TRY(auto member, spec.only_member());
       const auto [kind, v] = member;
+      const auto [end, inner] = made_[at++];
+      if (kind == "custom_obj" && end == m_.inputs.size()) continue;
+      if (inner) {
+        EDGEC_TRY_VOID(read_inner_specs(spec, *inner));
+        continue;
+      }
+      if (end != m_.inputs.size() + 1) return spec.error("it does not fit its graph input");
       const ValueId input = m_.graph->inputs[m_.inputs.size()];
       InputSpec in;
       in.name = m_.graph->value(input).name;
@@ -533,6 +529,23 @@ class Reader {
     return {};
   }
 
+  // One spec for each input in place of the subclass.
+  Status read_inner_specs(JsonValue spec, const std::vector<Subclasses::Inner>& inner) {
+    EDGEC_TRY(auto member, spec.only_member());
+    const auto [kind, v] = member;
+    auto persistent = v.find("persistent");
+    for (const auto& i : inner) {
+      InputSpec in;
+      EDGEC_TRY_VOID(fits(spec, i.weight, i.data, m_.graph->inputs[m_.inputs.size()]));
+      in.kind = kind == "parameter" ? InputSpec::Kind::Parameter : kind == "buffer" ? InputSpec::Kind::Buffer : InputSpec::Kind::Constant;
+      in.name = i.weight;
+      in.data = i.data;
+      in.persistent = !persistent || !persistent->is_bool() || *persistent->as_bool();
+      m_.inputs.push_back(std::move(in));
+    }
+    return {};
+  }
+
   Status literal(JsonValue value, InputSpec& in) {
     Scope none{*m_.graph, {}, {}, {}, {}, {}, 0};
     EDGEC_TRY(in.literal, read_arg(value, none, nullptr));
@@ -542,16 +555,24 @@ class Reader {
 
   Status weight(JsonValue v, std::string_view name_key, InputSpec::Kind kind, ValueId input, InputSpec& in) {
     EDGEC_TRY(std::string_view name, v.string(name_key));
-    auto it = weights_.find(std::string(name));
-    if (it == weights_.end()) return v.error(fmt::format("weight \"{}\" has no tensor in the archive", name));
+    const Weights::Weight* w = weights_->find(name);
+    if (!w) return v.error(fmt::format("weight \"{}\" has no tensor in the archive", name));
+    if (!w->data)
+      return model_error(fmt::format("{}: weight \"{}\" is an object{}, which is not supported", archive_.path(), name,
+                                     w->pickled ? fmt::format(" ({})", shown(w->pickled->global())) : ""));
     in.kind = kind;
     in.name = name;
-    in.data = it->second;
-    const TensorData& data = m_.constants[in.data.index].data;
+    in.data = w->data;
+    return fits(v, name, in.data, input);
+  }
+
+  // Does the archive hold what the graph wants?
+  Status fits(JsonValue at, std::string_view name, ConstId constant, ValueId input) {
+    const TensorData& data = m_.constants[constant.index].data;
     const Type& t = m_.graph->type(input);
     bool same = t.is_tensor() && t.tensor.dtype == data.dtype && t.tensor.sizes.size() == data.sizes.size();
     for (size_t i = 0; same && i < data.sizes.size(); ++i) same = t.tensor.sizes[i] == Dim(data.sizes[i]);
-    if (!same) return v.error(fmt::format("weight \"{}\": the graph wants {}, the archive holds {}[{}]", name, str(t), edgec::name(data.dtype), fmt::join(data.sizes, ", ")));
+    if (!same) return at.error(fmt::format("weight \"{}\": the graph wants {}, the archive holds {}[{}]", name, str(t), edgec::name(data.dtype), fmt::join(data.sizes, ", ")));
     return {};
   }
 
@@ -599,7 +620,14 @@ class Reader {
 
   const Archive& archive_;
   Method& m_;
-  std::unordered_map<std::string, ConstId> weights_;
+  const Weights* weights_ = nullptr;
+  const Subclasses* subclasses_ = nullptr;
+  // What became of each input of the archive's main graph: the graph's inputs so far, and those in place of a subclass.
+  struct Made {
+    size_t end = 0;
+    const std::vector<Subclasses::Inner>* inner = nullptr;
+  };
+  std::vector<Made> made_;
   struct TextHash {
     using is_transparent = void;
     size_t operator()(std::string_view t) const { return std::hash<std::string_view>{}(t); }

@@ -72,6 +72,7 @@ void constants(const CheckedGraph& c) {
 }
 
 void inferred_types(const CheckedGraph& c) {
+  if (c.autocast) return;
   for_each_node(c, [&](NodeId id, const Node& n) {
     if (!has_type_rule(*n.op)) return;
     auto types = infer(c.graph, *n.op, n.args);

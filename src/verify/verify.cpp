@@ -8,15 +8,20 @@ namespace edgec {
 namespace {
 
 // False when a rule was broken that the ones after it rely on.
-bool check_graph(const Method& m, const Graph& g, Stage stage, Diagnostics& diag) {
+bool check_graph(const Method& m, const Graph& g, Stage stage, Diagnostics& diag, bool autocast = false) {
   for (const Rule& rule : verifier_rules()) {
     if (stage < rule.from || stage > rule.to) continue;
     const size_t before = diag.error_count();
-    rule.check({m, g, stage, rule.name, diag});
+    rule.check({m, g, stage, rule.name, diag, autocast});
     if (rule.needed_by_others && diag.error_count() > before) return false;
   }
-  for (const auto& sub : g.subgraphs)
-    if (sub) check_graph(m, *sub, stage, diag);
+  std::vector<bool> casts(g.subgraphs.size(), autocast);
+  for (NodeId n = g.first(); n; n = g.next(n))
+    if (g.node(n).op->name() == "higher_order.wrap_with_autocast")
+      for (const Arg& a : g.node(n).args)
+        if (a.is_graph()) casts[std::get<GraphId>(a.state).index] = true;
+  for (size_t i = 0; i < g.subgraphs.size(); ++i)
+    if (g.subgraphs[i]) check_graph(m, *g.subgraphs[i], stage, diag, casts[i]);
   return true;
 }
 

@@ -16,6 +16,7 @@ struct CheckedGraph {
   Stage stage;
   std::string_view rule;
   Diagnostics& diag;
+  bool autocast = false;  // recorded dtypes are those of casts that are not in the graph (passes/inline_regions)
 
   bool is_main() const { return &graph == method.graph.get(); }
   // Reports a fault of the graph, or of one node.

@@ -1,24 +1,19 @@
 // Compiles each single-operator case in-process, runs it on the official runtime and compares with torch's results.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <map>
 #include <set>
-#include <thread>
 
 #include "cases.h"
+#include "inprocess/programs.h"
+#include "inprocess/workers.h"
 #include "ir/op.h"
 #include "ir/tensor_data.h"
 #include "ops/table.h"
-#include "pipeline/pipeline.h"
-#include "runtime/runner.h"
-#include "support/sink.h"
 
 namespace edgec::op_tests {
 namespace {
@@ -29,23 +24,12 @@ struct Options {
   unsigned jobs = 2;
 };
 
-class Memory : public Sink {
- public:
-  Status write(std::span<const std::byte> b) override {
-    bytes.insert(bytes.end(), b.begin(), b.end());
-    return {};
-  }
-  std::vector<std::byte> bytes;
-};
-
 Result<runtime::Runner> built(const Case& c, bool verify_passes) {
   EDGEC_TRY(auto program, parse_program(c.program));
   pipeline::Options options;
   options.verify_every_pass = verify_passes;
-  EDGEC_TRY(pipeline::Outcome out, pipeline::compile(*program, options));
-  auto memory = std::make_shared<Memory>();
-  EDGEC_TRY_VOID(pte::write(out.emitted.program, *memory, options.write));
-  return runtime::Runner::load({memory->bytes, memory});
+  EDGEC_TRY(auto bytes, inprocess::compile(*program, options));
+  return inprocess::load(std::move(bytes));
 }
 
 struct Tolerance {
@@ -108,8 +92,6 @@ std::string outcome(const Case& c, bool verify_passes) {
     return runner.failure().message.find(c.refused) == std::string::npos ? "refused in other words: " + runner.failure().message : "";
   }
   if (!runner) return runner.failure().message;
-  const std::string names[] = {"forward"};
-  if (Status ok = runner->load_methods(names); !ok) return ok.failure().message;
   for (size_t k = 0; k < c.calls.size(); ++k) {
     std::vector<runtime::Value> inputs;
     for (const Tensor& t : c.calls[k].inputs) {
@@ -126,73 +108,6 @@ std::string outcome(const Case& c, bool verify_passes) {
       if (auto d = difference(c, want[i], result->outputs[i]); !d.empty()) return fmt::format("call {}: output {}: {}", k, i, d);
   }
   return {};
-}
-
-// ---- worker processes: a kernel may end the process -------------------------------------------------------------
-
-constexpr unsigned kSecondsPerCase = 20;
-
-void send(int fd, std::string text) {
-  std::replace(text.begin(), text.end(), '\n', '\x01');
-  text += '\n';
-  for (size_t at = 0; at < text.size();) {
-    const ssize_t n = ::write(fd, text.data() + at, text.size() - at);
-    if (n <= 0) ::_exit(3);
-    at += static_cast<size_t>(n);
-  }
-}
-
-[[noreturn]] void work(const std::vector<Case>& cases, const std::vector<size_t>& mine, size_t from, bool verify_passes, int fd) {
-  ::dup2(fd, STDERR_FILENO);  // the runtime's last words become lines of the report
-  for (size_t i = from; i < mine.size(); ++i) {
-    send(fd, fmt::format("@begin {}", i));
-    ::alarm(kSecondsPerCase);
-    send(fd, fmt::format("@end {}", outcome(cases[mine[i]], verify_passes)));
-  }
-  ::_exit(0);
-}
-
-std::string restored(std::string text) {
-  std::replace(text.begin(), text.end(), '\x01', '\n');
-  return text;
-}
-
-// Runs the cases `mine`, starting a new process after each crash.
-void supervise(const std::vector<Case>& cases, const std::vector<size_t>& mine, bool verify_passes, std::vector<std::string>& results) {
-  for (size_t next = 0; next < mine.size();) {
-    int ends[2];
-    if (::pipe(ends) != 0) return;
-    const pid_t child = ::fork();
-    if (child == 0) {
-      ::close(ends[0]);
-      work(cases, mine, next, verify_passes, ends[1]);
-    }
-    ::close(ends[1]);
-    std::string all;
-    char buffer[65536];
-    for (ssize_t n; (n = ::read(ends[0], buffer, sizeof buffer)) > 0;) all.append(buffer, static_cast<size_t>(n));
-    ::close(ends[0]);
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    bool open = false;
-    std::string words;
-    for (size_t at = 0; at < all.size();) {
-      const size_t end = std::min(all.find('\n', at), all.size());
-      const std::string line = all.substr(at, end - at);
-      at = end + 1;
-      if (line.starts_with("@begin ")) {
-        open = true;
-        words.clear();
-      } else if (line.starts_with("@end ") && open) {
-        results[mine[next++]] = restored(line.substr(5));
-        open = false;
-      } else {
-        words += line + "\n";
-      }
-    }
-    if (open) results[mine[next++]] = fmt::format("the process ended ({}) {}", WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "exit", words);
-    else if (next < mine.size() && all.empty()) return;
-  }
 }
 
 bool chosen(const Case& c, const std::vector<std::string>& only) {
@@ -235,12 +150,8 @@ int run(const Options& options) {
   std::set<std::string> covered;
   for (const Case& c : cases) covered.insert(c.op);
 
-  std::vector<std::string> results(cases.size(), "not run");
-  std::vector<std::vector<size_t>> shares(std::max(1u, options.jobs));
-  for (size_t i = 0; i < cases.size(); ++i) shares[i % shares.size()].push_back(i);
-  std::vector<std::thread> threads;
-  for (const auto& share : shares) threads.emplace_back([&cases, &results, &options, &share] { supervise(cases, share, options.verify_passes, results); });
-  for (auto& t : threads) t.join();
+  const auto results =
+      inprocess::run_isolated(cases.size(), options.jobs, [&](size_t i) { return outcome(cases[i], options.verify_passes); });
 
   std::map<std::string, size_t> failed;
   size_t count = 0;

@@ -129,6 +129,8 @@ class Writer:
         (default: both ends). `refused`: compiling must end with such a message. `torch_fn`: computes the result instead of the operator."""
         try:
             self._add(op, args, name, where or {}, sizes, tol, refused, torch_fn, kwargs)
+        except NotImplementedError:  # a dtype that torch lacks
+            pass
         except Exception as e:
             self.problems.append(f"{op} {name or ''}: {type(e).__name__}: {str(e).splitlines()[0]}")
 
@@ -197,7 +199,8 @@ class Writer:
         texts += [f"{k}={arg_text(v, names)}" for k, v in kwargs.items()]
         outputs = [f"%y{i}" for i in range(max(len(call["outputs"]), 1))]
         types = ""
-        if op.split(".")[1].endswith("_") and not op.split(".")[1].startswith("__"):  # in place: on a copy
+        base = op.split(".")[1]
+        if base.startswith("__i") or (base.endswith("_") and not base.startswith("__")):  # in place: on a copy
             lines.append(f"  %c = aten.clone({texts[0]})")
             texts[0] = "%c"
             types = " : " + specs[0].type_text()

@@ -51,7 +51,8 @@ Result<Dims> conv_sizes(const Call& c) {
   EDGEC_TRY(Conv v, conv_of(c));
   const Dims &in = c.tensor("input").sizes, &weight = c.tensor("weight").sizes;
   if (in.size() != v.spatial + 2 && in.size() != v.spatial + 1)
-    return model_error(fmt::format("{}: an input of rank {} does not go with a weight of rank {}", c.op().name(), in.size(), weight.size()));
+    return model_error(
+        fmt::format("{}: an input of rank {} does not go with a weight of rank {}", c.op().name(), in.size(), weight.size()));
   const size_t channel = in.size() - v.spatial - 1;
   Dims out(in.begin(), in.begin() + static_cast<ptrdiff_t>(channel));
   out.push_back(v.transposed ? weight[1] * v.groups : weight[0]);
@@ -160,10 +161,14 @@ void define_conv(Table& ops) {
   for (int n = 1; n <= 3; ++n) {
     const std::string ones = n == 1 ? "1" : n == 2 ? "1, 1" : "1, 1, 1", zeros = n == 1 ? "0" : n == 2 ? "0, 0" : "0, 0, 0";
     const auto define = [&](const std::string& schema) { ops.define(schema).dtype(same_as("input")).shape(conv_sizes).expand(convolve); };
-    define(fmt::format("aten::conv{0}d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[{0}] stride=[{1}], SymInt[{0}] padding=[{2}], "
-                       "SymInt[{0}] dilation=[{1}], SymInt groups=1) -> Tensor", n, ones, zeros));
-    define(fmt::format("aten::conv{0}d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[{0}] stride=[{1}], str padding=\"valid\", "
-                       "SymInt[{0}] dilation=[{1}], SymInt groups=1) -> Tensor", n, ones));
+    define(
+        fmt::format("aten::conv{0}d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[{0}] stride=[{1}], SymInt[{0}] padding=[{2}], "
+                    "SymInt[{0}] dilation=[{1}], SymInt groups=1) -> Tensor",
+                    n, ones, zeros));
+    define(fmt::format(
+        "aten::conv{0}d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[{0}] stride=[{1}], str padding=\"valid\", "
+        "SymInt[{0}] dilation=[{1}], SymInt groups=1) -> Tensor",
+        n, ones));
     define(fmt::format("aten::conv_transpose{0}d{3}(Tensor input, Tensor weight, Tensor? bias=None, SymInt[{0}] stride=[{1}], SymInt[{0}] "
                        "padding=[{2}], SymInt[{0}] output_padding=[{2}], SymInt groups=1, SymInt[{0}] dilation=[{1}]) -> Tensor",
                        n, ones, zeros, n == 1 ? "" : ".input"));

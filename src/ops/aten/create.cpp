@@ -31,7 +31,9 @@ ValueId filled(Builder& b, const Call& c, const Arg& value) {
 }
 
 Def filler(Table& ops, const std::string& schema, DTypeRule dtype, ShapeRule shape, int value) {
-  return ops.define(schema).dtype(std::move(dtype)).shape(std::move(shape)).expand([value](Builder& b, const Call& c) { return filled(b, c, value); });
+  return ops.define(schema).dtype(std::move(dtype)).shape(std::move(shape)).expand([value](Builder& b, const Call& c) {
+    return filled(b, c, value);
+  });
 }
 
 // ---- ranges -------------------------------------------------------------------------------------------------------
@@ -57,7 +59,8 @@ Result<Dims> range_sizes(const Call& c) {
   const sym::Expr start = expr_of(c.graph(), r.start), end = expr_of(c.graph(), r.end), step = expr_of(c.graph(), r.step);
   const bool ints = start.sort() == sym::Sort::Int && end.sort() == sym::Sort::Int && step.sort() == sym::Sort::Int;
   if (const auto zero = step.constant_float(); zero && *zero == 0) return model_error("arange: the step is zero");
-  const Dim length = ints ? sym::ceildiv(end - start, step) : sym::ceil_to_int(sym::truediv(sym::sub(sym::to_float(end), sym::to_float(start)), sym::to_float(step)));
+  const Dim length = ints ? sym::ceildiv(end - start, step)
+                          : sym::ceil_to_int(sym::truediv(sym::sub(sym::to_float(end), sym::to_float(start)), sym::to_float(step)));
   if (length.is_static() && *length.constant() < 0) return model_error("arange: the step does not lead from start to end");
   return Dims{sym::less_equal(0, length) == sym::Proof::Yes ? length : sym::max(length, 0)};
 }
@@ -110,7 +113,11 @@ ValueId normal(Builder& b, const Call& c) {
 void define_random(Table& ops) {
   for (const std::string name : {"rand", "randn"}) {
     const std::string kernel = "aten." + name;
-    ops.define("aten::" + name + "(SymInt[] size" + kFactory + ") -> Tensor").dtype(float_default()).shape(sizes_from("size")).random().kernel(name + ".out");
+    ops.define("aten::" + name + "(SymInt[] size" + kFactory + ") -> Tensor")
+        .dtype(float_default())
+        .shape(sizes_from("size"))
+        .random()
+        .kernel(name + ".out");
     ops.define("aten::" + name + "_like(Tensor self" + kFactory + ", MemoryFormat? memory_format=None) -> Tensor")
         .dtype(like_self()).shape(shape_of("self")).random().expand([kernel](Builder& b, const Call& c) {
           const TensorType t = result_of(b, c);
@@ -122,8 +129,12 @@ void define_random(Table& ops) {
     ops.define(fmt::format("aten::randint{}({}SymInt high, SymInt[] size{}) -> Tensor", low, *low ? "SymInt low, " : "", integer_factory))
         .dtype(dtype_arg("dtype", DType::I64)).shape(sizes_from("size")).random().expand(random_integers);
   for (const char* low : {"", ".low_dtype"})
-    ops.define(fmt::format("aten::randint_like{}(Tensor self, {}SymInt high{}, MemoryFormat? memory_format=None) -> Tensor", low, *low ? "SymInt low, " : "", kFactory))
-        .dtype(like_self()).shape(shape_of("self")).random().expand(random_integers);
+    ops.define(fmt::format("aten::randint_like{}(Tensor self, {}SymInt high{}, MemoryFormat? memory_format=None) -> Tensor", low,
+                           *low ? "SymInt low, " : "", kFactory))
+        .dtype(like_self())
+        .shape(shape_of("self"))
+        .random()
+        .expand(random_integers);
   ops.define("aten::randperm(SymInt n" + integer_factory + ") -> Tensor")
       .dtype(dtype_arg("dtype", DType::I64)).shape([](const Call& c) -> Result<Dims> { return Dims{c.dim("n")}; }).random()
       .expand([](Builder& b, const Call& c) {
@@ -132,11 +143,20 @@ void define_random(Table& ops) {
       });
 
   ops.define("aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor")
-      .dtype(same_as("self")).shape(shape_of("self")).random().expand([](Builder& b, const Call& c) { return chosen(b, c.tensor("self"), c.arg("self")); });
+      .dtype(same_as("self"))
+      .shape(shape_of("self"))
+      .random()
+      .expand([](Builder& b, const Call& c) { return chosen(b, c.tensor("self"), c.arg("self")); });
   ops.define("aten::bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor")
-      .dtype(same_as("self")).shape(shape_of("self")).random().expand([](Builder& b, const Call& c) { return chosen(b, c.tensor("self"), c.arg("p")); });
+      .dtype(same_as("self"))
+      .shape(shape_of("self"))
+      .random()
+      .expand([](Builder& b, const Call& c) { return chosen(b, c.tensor("self"), c.arg("p")); });
   ops.define("aten::bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor")
-      .dtype(same_as("self")).shape(shape_of("self")).random().expand([](Builder& b, const Call& c) { return chosen(b, c.tensor("self"), c.arg("p")); });
+      .dtype(same_as("self"))
+      .shape(shape_of("self"))
+      .random()
+      .expand([](Builder& b, const Call& c) { return chosen(b, c.tensor("self"), c.arg("p")); });
   ops.define("aten::normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor")
       .dtype(same_as("mean")).shape(broadcast_of({"mean", "std"})).random().expand(normal);
   ops.define("aten::normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None) -> Tensor")
@@ -186,7 +206,8 @@ void define_create(Table& ops) {
   filler(ops, "aten::zeros(SymInt[] size" + factory + ") -> Tensor", float_default(), sizes_from("size"), 0);
   filler(ops, "aten::ones(SymInt[] size" + factory + ") -> Tensor", float_default(), sizes_from("size"), 1);
   filler(ops, "aten::empty.memory_format(SymInt[] size" + like + ") -> Tensor", float_default(), sizes_from("size"), 0);
-  filler(ops, "aten::empty_permuted(SymInt[] size, int[] physical_layout" + factory + ") -> Tensor", float_default(), sizes_from("size"), 0);
+  filler(ops, "aten::empty_permuted(SymInt[] size, int[] physical_layout" + factory + ") -> Tensor", float_default(), sizes_from("size"),
+         0);
   filler(ops, "aten::empty_strided(SymInt[] size, SymInt[] stride" + factory + ") -> Tensor", float_default(), sizes_from("size"), 0);
   filler(ops, "aten::zeros_like(Tensor self" + like + ") -> Tensor", like_self(), shape_of("self"), 0);
   filler(ops, "aten::ones_like(Tensor self" + like + ") -> Tensor", like_self(), shape_of("self"), 1);
@@ -194,7 +215,8 @@ void define_create(Table& ops) {
   filler(ops, "aten::new_zeros(Tensor self, SymInt[] size" + factory + ") -> Tensor", like_self(), sizes_from("size"), 0);
   filler(ops, "aten::new_ones(Tensor self, SymInt[] size" + factory + ") -> Tensor", like_self(), sizes_from("size"), 1);
   filler(ops, "aten::new_empty(Tensor self, SymInt[] size" + factory + ") -> Tensor", like_self(), sizes_from("size"), 0);
-  filler(ops, "aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride" + factory + ") -> Tensor", like_self(), sizes_from("size"), 0);
+  filler(ops, "aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride" + factory + ") -> Tensor", like_self(),
+         sizes_from("size"), 0);
   filler(ops, "aten::zero(Tensor self) -> Tensor", same_as("self"), shape_of("self"), 0);
   ops.in_place("aten::zero_(Tensor(a!) self) -> Tensor(a!)");
   ops.define("aten::fill.Scalar(Tensor self, Scalar value) -> Tensor")

@@ -128,7 +128,8 @@ std::vector<ValueId> index(Builder& b, const Call& c) {
       return {b.view(b.call("aten.index.Tensor", {c.arg("self"), flat}), sizes)};
     }
   }
-  const bool masks = std::any_of(list.begin(), list.end(), [&](const Arg& a) { return a.is_value() && is_mask(c.graph().tensor(a.value())); });
+  const bool masks =
+      std::any_of(list.begin(), list.end(), [&](const Arg& a) { return a.is_value() && is_mask(c.graph().tensor(a.value())); });
   if (!masks) return keep_whole();
   const Indices ix = integer_indices(b, c);
   return {b.call("aten.index.Tensor", {ix.self, ix.at})};
@@ -401,7 +402,8 @@ Result<Dims> along_dim_sizes(const Call& c) {
 
 ValueId take_along_dim(Builder& b, const Call& c) {
   const ValueId self = c.value("self"), at = c.value("indices");
-  if (!c.has("dim")) return b.call("aten.gather", {b.view(self, {numel(c.tensor("self").sizes)}), 0, b.view(at, {numel(c.tensor("indices").sizes)})});
+  if (!c.has("dim"))
+    return b.call("aten.gather", {b.view(self, {numel(c.tensor("self").sizes)}), 0, b.view(at, {numel(c.tensor("indices").sizes)})});
   auto sizes = along_dim_sizes(c);
   if (!sizes) {
     b.fail(sizes.failure().message);
@@ -425,7 +427,8 @@ void define_index(Table& ops) {
       .dtype(same_as("self")).shape(selected_along_dim("index")).kernel("index_select.out")
       .expand([](Builder& b, const Call& c) -> std::vector<ValueId> {
         if (!is_empty(c.tensor("self").sizes)) return keep_whole();
-        return {b.full(replaced(c.tensor("self").sizes, axis_of(b, c, "dim", c.rank("self")), numel(c.tensor("index").sizes)), 0, c.tensor("self").dtype)};
+        return {b.full(replaced(c.tensor("self").sizes, axis_of(b, c, "dim", c.rank("self")), numel(c.tensor("index").sizes)), 0,
+                       c.tensor("self").dtype)};
       });
   ops.define("aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor")
       .dtype(same_as("self")).shape(shape_of("self"))
@@ -457,7 +460,9 @@ void define_index(Table& ops) {
            "aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
        }) {
     const std::string_view text(schema);
-    const std::string kernel = text.find(".src") != text.npos ? "scatter.src_out" : text.find(".value") != text.npos ? "scatter.value_out" : "scatter_add.out";
+    const std::string kernel = text.find(".src") != text.npos     ? "scatter.src_out"
+                               : text.find(".value") != text.npos ? "scatter.value_out"
+                                                                  : "scatter_add.out";
     ops.define(schema).dtype(same_as("self")).shape(shape_of("self")).in_place_ok().kernel(kernel).expand(scattered);
   }
   ops.in_place("aten::scatter_.src(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)");
@@ -465,7 +470,8 @@ void define_index(Table& ops) {
   ops.in_place("aten::scatter_add_(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)");
   ops.define("aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor")
       .dtype(same_as("self")).shape(shape_of("self")).expand(scatter_reduce);
-  ops.in_place("aten::scatter_reduce_.two(Tensor(a!) self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor(a!)");
+  ops.in_place(
+      "aten::scatter_reduce_.two(Tensor(a!) self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor(a!)");
   ops.define("aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor")
       .dtype(same_as("self")).shape(shape_of("self")).expand([](Builder& b, const Call& c) { return scatter_with(b, c, c.value("src")); });
   ops.in_place("aten::scatter_.reduce(Tensor(a!) self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor(a!)");
@@ -475,11 +481,14 @@ void define_index(Table& ops) {
       });
   ops.in_place("aten::scatter_.value_reduce(Tensor(a!) self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor(a!)");
 
-  ops.define("aten::take(Tensor self, Tensor index) -> Tensor").dtype(same_as("self")).shape(shape_of("index")).expand([](Builder& b, const Call& c) {
-    const Dims& at = c.tensor("index").sizes;  // index.Tensor: negative positions count from the end
-    const ValueId flat = b.view(c.value("self"), {numel(c.tensor("self").sizes)});
-    return b.view(b.call("aten.index.Tensor", {flat, Arg::tensors({b.view(c.value("index"), {numel(at)})})}), at);
-  });
+  ops.define("aten::take(Tensor self, Tensor index) -> Tensor")
+      .dtype(same_as("self"))
+      .shape(shape_of("index"))
+      .expand([](Builder& b, const Call& c) {
+        const Dims& at = c.tensor("index").sizes;  // index.Tensor: negative positions count from the end
+        const ValueId flat = b.view(c.value("self"), {numel(c.tensor("self").sizes)});
+        return b.view(b.call("aten.index.Tensor", {flat, Arg::tensors({b.view(c.value("index"), {numel(at)})})}), at);
+      });
   ops.define("aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor")
       .dtype(same_as("self")).shape(shape_of("self")).expand([](Builder& b, const Call& c) {
         const Dims count{numel(c.tensor("index").sizes)};
@@ -488,13 +497,19 @@ void define_index(Table& ops) {
         return b.view(put, c.tensor("self").sizes);
       });
   ops.in_place("aten::put_(Tensor(a!) self, Tensor index, Tensor source, bool accumulate=False) -> Tensor(a!)");
-  ops.define("aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor").dtype(same_as("self")).shape(along_dim_sizes).expand(take_along_dim);
+  ops.define("aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor")
+      .dtype(same_as("self"))
+      .shape(along_dim_sizes)
+      .expand(take_along_dim);
 
   ops.define("aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor")
       .dtype(same_as("self")).shape(broadcast_of({"self", "mask"})).in_place_ok().kernel("masked_fill.Scalar_out");
   ops.define("aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor")
-      .dtype(same_as("self")).shape(broadcast_of({"self", "mask"})).expand([](Builder& b, const Call& c) {
-        return where(b, c.value("mask"), b.cast(number_or_tensor(b, c, "value", c.tensor("self").dtype), c.tensor("self").dtype), c.value("self"));
+      .dtype(same_as("self"))
+      .shape(broadcast_of({"self", "mask"}))
+      .expand([](Builder& b, const Call& c) {
+        return where(b, c.value("mask"), b.cast(number_or_tensor(b, c, "value", c.tensor("self").dtype), c.tensor("self").dtype),
+                     c.value("self"));
       });
   for (const char* kind : {"Scalar", "Tensor"})
     ops.in_place(fmt::format("aten::masked_fill_.{0}(Tensor(a!) self, Tensor mask, {0} value) -> Tensor(a!)", kind));
@@ -518,7 +533,9 @@ void define_index(Table& ops) {
       .dtype(same_as("self")).shape(shape_of("self")).expand(as_strided_scatter);
 
   ops.define("aten::nonzero(Tensor self) -> Tensor").infer(nonzero_type).defines_symbols().kernel("nonzero.out");
-  ops.define("aten::argwhere(Tensor self) -> Tensor").infer(nonzero_type).expand([](Builder& b, const Call& c) { return b.call("aten.nonzero", {c.arg("self")}); });
+  ops.define("aten::argwhere(Tensor self) -> Tensor").infer(nonzero_type).expand([](Builder& b, const Call& c) {
+    return b.call("aten.nonzero", {c.arg("self")});
+  });
   ops.define("aten::where(Tensor condition) -> Tensor[]").infer(coordinate_types).expand([](Builder& b, const Call& c) {
     const ValueId found = b.call("aten.nonzero", {at_least_1d(b, c.value("condition"))});
     std::vector<ValueId> out;
@@ -530,16 +547,24 @@ void define_index(Table& ops) {
            "aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor",
            "aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor",
        })
-    ops.define(schema).dtype(promoted({"self", "other"})).shape(broadcast_of({"condition", "self", "other"})).expand([](Builder& b, const Call& c) {
-      return b.call("aten.where.self", {c.arg("condition"), c.arg("self"), c.arg("other")});
-    });
+    ops.define(schema)
+        .dtype(promoted({"self", "other"}))
+        .shape(broadcast_of({"condition", "self", "other"}))
+        .expand([](Builder& b, const Call& c) {
+          return b.call("aten.where.self", {c.arg("condition"), c.arg("self"), c.arg("other")});
+        });
 
   for (const char* kind : {"Tensor", "Scalar"}) {
     ops.define(fmt::format("aten::bucketize.{0}({0} self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", kind))
         .dtype(position_dtype()).shape(broadcast_of({"self"})).expand(bucketize);
-    ops.define(fmt::format("aten::searchsorted.{0}(Tensor sorted_sequence, {0} self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? "
-                           "sorter=None) -> Tensor", kind))
-        .dtype(position_dtype()).shape(broadcast_of({"self"})).expand(searchsorted);
+    ops
+        .define(fmt::format(
+            "aten::searchsorted.{0}(Tensor sorted_sequence, {0} self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? "
+            "sorter=None) -> Tensor",
+            kind))
+        .dtype(position_dtype())
+        .shape(broadcast_of({"self"}))
+        .expand(searchsorted);
   }
 }
 

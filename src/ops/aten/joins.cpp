@@ -12,7 +12,9 @@ namespace {
 using Types = Result<std::vector<Type>>;
 using Values = std::vector<ValueId>;
 
-Def view_op(Table& ops, std::string_view schema, ShapeRule shape) { return ops.define(schema).dtype(same_as("self")).shape(std::move(shape)); }
+Def view_op(Table& ops, std::string_view schema, ShapeRule shape) {
+  return ops.define(schema).dtype(same_as("self")).shape(std::move(shape));
+}
 
 DTypeRule joined_dtype() { return promoted({"tensors"}); }
 
@@ -400,7 +402,8 @@ ValueId triangle_indices(Builder& b, const Call& c, bool lower) {
   const int64_t rows = c.integer("row"), columns = c.integer("col"), offset = c.integer("offset");
   const DType dtype = c.dtype("dtype", DType::I64);
   int64_t total = 0;
-  for (int64_t i = 0; i < rows; ++i) total += lower ? std::clamp<int64_t>(i + offset + 1, 0, columns) : columns - std::clamp<int64_t>(i + offset, 0, columns);
+  for (int64_t i = 0; i < rows; ++i)
+    total += lower ? std::clamp<int64_t>(i + offset + 1, 0, columns) : columns - std::clamp<int64_t>(i + offset, 0, columns);
   if (total == 0) return b.full({2, 0}, 0, dtype);
   const ValueId edge = b.call("aten.clamp", {b.add(iota(b, rows), lower ? offset + 1 : offset), 0, columns});
   const ValueId lengths = lower ? edge : b.call("aten.rsub.Scalar", {edge, columns});
@@ -414,13 +417,19 @@ ValueId triangle_indices(Builder& b, const Call& c, bool lower) {
 Result<Dims> triangle_sizes(const Call& c, bool lower) {
   const int64_t rows = c.integer("row"), columns = c.integer("col"), offset = c.integer("offset");
   int64_t total = 0;
-  for (int64_t i = 0; i < rows; ++i) total += lower ? std::clamp<int64_t>(i + offset + 1, 0, columns) : columns - std::clamp<int64_t>(i + offset, 0, columns);
+  for (int64_t i = 0; i < rows; ++i)
+    total += lower ? std::clamp<int64_t>(i + offset + 1, 0, columns) : columns - std::clamp<int64_t>(i + offset, 0, columns);
   return Dims{2, total};
 }
 
 void define_cat(Table& ops) {
-  ops.define("aten::cat(Tensor[] tensors, int dim=0) -> Tensor").dtype(joined_dtype()).shape(cat_sizes).kernel("cat.out").expand(cat_expanded);
-  for (const char* name : {"concat", "concatenate"}) synonym(ops, fmt::format("aten::{}(Tensor[] tensors, int dim=0) -> Tensor", name), "aten.cat");
+  ops.define("aten::cat(Tensor[] tensors, int dim=0) -> Tensor")
+      .dtype(joined_dtype())
+      .shape(cat_sizes)
+      .kernel("cat.out")
+      .expand(cat_expanded);
+  for (const char* name : {"concat", "concatenate"})
+    synonym(ops, fmt::format("aten::{}(Tensor[] tensors, int dim=0) -> Tensor", name), "aten.cat");
   ops.define("aten::stack(Tensor[] tensors, int dim=0) -> Tensor").dtype(joined_dtype())
       .shape([](const Call& c) -> Result<Dims> {
         const Values parts = c.values("tensors");
@@ -440,7 +449,11 @@ void define_cat(Table& ops) {
   define_stacking(ops, "hstack", {[](const Dims& s) { return at_least(s, 1); }, last_but_first});
   for (const char* name : {"vstack", "row_stack"}) define_stacking(ops, name, {[](const Dims& s) { return at_least(s, 2); }, first});
   define_stacking(ops, "dstack", {[](const Dims& s) { return at_least(s, 3); }, [](size_t) -> size_t { return 2; }});
-  define_stacking(ops, "column_stack", {[](const Dims& s) { return s.size() >= 2 ? s : Dims{numel(s), 1}; }, [](size_t) -> size_t { return 1; }});
+  define_stacking(ops, "column_stack",
+                  {[](const Dims& s) {
+                     return s.size() >= 2 ? s : Dims{numel(s), 1};
+                   },
+                   [](size_t) -> size_t { return 1; }});
   ops.define("aten::block_diag(Tensor[] tensors) -> Tensor").dtype(joined_dtype()).shape(block_diag_sizes).expand(block_diag);
 
   ops.define("aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]").infer(each(common_sizes)).expand([](Builder& b, const Call& c) {
@@ -449,11 +462,13 @@ void define_cat(Table& ops) {
     for (ValueId v : c.values("tensors")) out.push_back(sizes ? b.expand(v, *sizes) : v);
     return out;
   });
-  for (const char* schema : {"aten::meshgrid(Tensor[] tensors) -> Tensor[]", "aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]"})
+  for (const char* schema :
+       {"aten::meshgrid(Tensor[] tensors) -> Tensor[]", "aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]"})
     ops.define(schema).infer(each(grid_sizes)).expand(meshgrid);
   for (size_t n = 1; n <= 3; ++n) {
-    view_op(ops, fmt::format("aten::atleast_{}d(Tensor self) -> Tensor", n), [n](const Call& c) -> Result<Dims> { return at_least(c.tensor("self").sizes, n); })
-        .expand([n](Builder& b, const Call& c) { return b.view(c.value("self"), at_least(c.tensor("self").sizes, n)); });
+    view_op(ops, fmt::format("aten::atleast_{}d(Tensor self) -> Tensor", n), [n](const Call& c) -> Result<Dims> {
+      return at_least(c.tensor("self").sizes, n);
+    }).expand([n](Builder& b, const Call& c) { return b.view(c.value("self"), at_least(c.tensor("self").sizes, n)); });
     ops.define(fmt::format("aten::atleast_{}d.Sequence(Tensor[] tensors) -> Tensor[]", n))
         .infer(each([n](const Call& c, size_t i) -> Result<Dims> { return at_least(c.graph().tensor(c.values("tensors")[i]).sizes, n); }))
         .expand([n](Builder& b, const Call& c) {
@@ -465,14 +480,21 @@ void define_cat(Table& ops) {
 }
 
 void define_repeats(Table& ops) {
-  view_op(ops, "aten::repeat(Tensor self, SymInt[] repeats) -> Tensor", [](const Call& c) { return repeated_sizes(c.tensor("self").sizes, c.dims("repeats")); })
-      .kernel("repeat.out");
-  view_op(ops, "aten::tile(Tensor self, SymInt[] dims) -> Tensor", [](const Call& c) { return repeated_sizes(c.tensor("self").sizes, tile_repeats(c)); })
-      .expand([](Builder& b, const Call& c) { return b.call("aten.repeat", {c.arg("self"), tile_repeats(c)}); });
-  view_op(ops, "aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor", interleaved_sizes)
+  view_op(ops, "aten::repeat(Tensor self, SymInt[] repeats) -> Tensor", [](const Call& c) {
+    return repeated_sizes(c.tensor("self").sizes, c.dims("repeats"));
+  }).kernel("repeat.out");
+  view_op(ops, "aten::tile(Tensor self, SymInt[] dims) -> Tensor", [](const Call& c) {
+    return repeated_sizes(c.tensor("self").sizes, tile_repeats(c));
+  }).expand([](Builder& b, const Call& c) {
+    return b.call("aten.repeat", {c.arg("self"), tile_repeats(c)});
+  });
+  view_op(ops, "aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
+          interleaved_sizes)
       .expand(interleaved);
   ops.define("aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor")
-      .dtype(same_as("repeats")).shape([](const Call& c) -> Result<Dims> { return Dims{interleaved_count(c)}; }).kernel("repeat_interleave.Tensor_out");
+      .dtype(same_as("repeats"))
+      .shape([](const Call& c) -> Result<Dims> { return Dims{interleaved_count(c)}; })
+      .kernel("repeat_interleave.Tensor_out");
   view_op(ops, "aten::repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
           [](const Call& c) -> Result<Dims> {
             const Dims from = interleaved_from(c);
@@ -488,7 +510,9 @@ void define_repeats(Table& ops) {
 void define_pieces(Table& ops) {
   for (const char* name : {"unbind", "unbind_copy"}) {
     const bool view = std::string_view(name) == "unbind";
-    ops.define(fmt::format("aten::{}.int(Tensor{} self, int dim=0) -> Tensor{}[]", name, view ? "(a -> *)" : "", view ? "(a)" : "")).infer(unbound_types).expand(unbind);
+    ops.define(fmt::format("aten::{}.int(Tensor{} self, int dim=0) -> Tensor{}[]", name, view ? "(a -> *)" : "", view ? "(a)" : ""))
+        .infer(unbound_types)
+        .expand(unbind);
   }
   define_tensor_split(ops, "aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]", even_cuts);
   define_tensor_split(ops, "aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]", given_cuts);
@@ -501,11 +525,17 @@ void define_rearranging(Table& ops) {
         if (c.dims("dims").empty()) return {roll(b, c)};
         return keep_whole();
       });
-  view_op(ops, "aten::flip(Tensor self, int[] dims) -> Tensor", shape_of("self")).kernel("flip.out").expand([](Builder&, const Call& c) -> Values {
-    return c.rank("self") == 0 || c.dims("dims").empty() ? Values{c.value("self")} : keep_whole();
+  view_op(ops, "aten::flip(Tensor self, int[] dims) -> Tensor", shape_of("self"))
+      .kernel("flip.out")
+      .expand([](Builder&, const Call& c) -> Values {
+        return c.rank("self") == 0 || c.dims("dims").empty() ? Values{c.value("self")} : keep_whole();
+      });
+  view_op(ops, "aten::fliplr(Tensor self) -> Tensor", shape_of("self")).expand([](Builder& b, const Call& c) {
+    return flip(b, c.value("self"), {1});
   });
-  view_op(ops, "aten::fliplr(Tensor self) -> Tensor", shape_of("self")).expand([](Builder& b, const Call& c) { return flip(b, c.value("self"), {1}); });
-  view_op(ops, "aten::flipud(Tensor self) -> Tensor", shape_of("self")).expand([](Builder& b, const Call& c) { return flip(b, c.value("self"), {0}); });
+  view_op(ops, "aten::flipud(Tensor self) -> Tensor", shape_of("self")).expand([](Builder& b, const Call& c) {
+    return flip(b, c.value("self"), {0});
+  });
   view_op(ops, "aten::rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor", rotated_sizes).expand(rot90);
 
   for (const char* name : {"movedim", "moveaxis"}) {
@@ -521,12 +551,15 @@ void define_rearranging(Table& ops) {
     EDGEC_TRY(auto types, infer(c.graph(), Registry::global().get("aten.expand"), std::vector<Arg>{c.arg("self"), c.arg("size"), false}));
     return types[0].tensor.sizes;
   }).expand([](Builder& b, const Call& c) { return b.call("aten.expand", {c.arg("self"), c.arg("size")}); });
-  view_op(ops, "aten::ravel(Tensor(a) self) -> Tensor(a)", [](const Call& c) -> Result<Dims> { return Dims{numel(c.tensor("self").sizes)}; })
-      .expand([](Builder& b, const Call& c) { return b.view(c.value("self"), {numel(c.tensor("self").sizes)}); });
+  view_op(ops, "aten::ravel(Tensor(a) self) -> Tensor(a)", [](const Call& c) -> Result<Dims> {
+    return Dims{numel(c.tensor("self").sizes)};
+  }).expand([](Builder& b, const Call& c) { return b.view(c.value("self"), {numel(c.tensor("self").sizes)}); });
 
-  view_op(ops, "aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", diagonal_sizes).kernel("diagonal_copy.out");
+  view_op(ops, "aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", diagonal_sizes)
+      .kernel("diagonal_copy.out");
   // Strides count elements of self as it lies contiguous.
-  view_op(ops, "aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)", sizes_from("size"))
+  view_op(ops, "aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)",
+          sizes_from("size"))
       .kernel("as_strided_copy.out");
   view_op(ops, "aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)", [](const Call& c) -> Result<Dims> {
     Dims sizes = c.tensor("self").sizes;
@@ -553,9 +586,13 @@ void define_triangles(Table& ops) {
   ops.in_place("aten::tril_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)");
   ops.in_place("aten::triu_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)");
   for (const bool lower : {true, false})
-    ops.define(fmt::format("aten::{}_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? "
-                           "pin_memory=None) -> Tensor", lower ? "tril" : "triu"))
-        .dtype(dtype_arg("dtype", DType::I64)).shape([lower](const Call& c) { return triangle_sizes(c, lower); })
+    ops
+        .define(fmt::format(
+            "aten::{}_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? "
+            "pin_memory=None) -> Tensor",
+            lower ? "tril" : "triu"))
+        .dtype(dtype_arg("dtype", DType::I64))
+        .shape([lower](const Call& c) { return triangle_sizes(c, lower); })
         .expand([lower](Builder& b, const Call& c) { return triangle_indices(b, c, lower); });
 
   view_op(ops, "aten::diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", [](const Call& c) -> Result<Dims> {
@@ -572,7 +609,8 @@ void define_triangles(Table& ops) {
     if (sizes.size() == 2) return Dims{diagonal_length(sizes[0], sizes[1], c.integer("diagonal"))};
     return diag_embedded_sizes(sizes, c.integer("diagonal"), 0, 1);
   }).expand([](Builder& b, const Call& c) {
-    return c.rank("self") == 2 ? b.call("aten.diagonal", {c.arg("self"), c.arg("diagonal")}) : diag_embed(b, c.value("self"), c.integer("diagonal"), 0, 1);
+    return c.rank("self") == 2 ? b.call("aten.diagonal", {c.arg("self"), c.arg("diagonal")})
+                               : diag_embed(b, c.value("self"), c.integer("diagonal"), 0, 1);
   });
 }
 
@@ -581,7 +619,8 @@ void define_copy_forms(Table& ops) {
   const std::pair<const char*, const char*> forms[] = {
       {"aten::narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor", "aten.narrow"},
       {"aten::select_copy.int(Tensor self, int dim, SymInt index) -> Tensor", "aten.select.int"},
-      {"aten::slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor", "aten.slice.Tensor"},
+      {"aten::slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor",
+       "aten.slice.Tensor"},
       {"aten::view_copy(Tensor self, SymInt[] size) -> Tensor", "aten.view"},
       {"aten::permute_copy(Tensor self, int[] dims) -> Tensor", "aten.permute"},
       {"aten::transpose_copy.int(Tensor self, int dim0, int dim1) -> Tensor", "aten.transpose.int"},

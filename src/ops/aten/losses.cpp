@@ -80,6 +80,65 @@ void define_elementwise_losses(Table& ops) {
                    });
 }
 
+// ---- pairs and triplets -------------------------------------------------------------------------------------------
+
+// Distances and margins of rows; the reduction is over what `each` gives.
+template <class Fn>
+void margin_loss(Table& ops, std::string_view schema, std::vector<std::string> params, ShapeRule shape, Fn each) {
+  ops.define(schema).dtype(promoted(params)).shape(loss_shape(std::move(shape)))
+      .expand([each](Builder& b, const Call& c) { return reduced_loss(b, c, each(b, c)); });
+}
+
+void define_margin_losses(Table& ops) {
+  margin_loss(ops, "aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor",
+              {"input1", "input2", "target"}, broadcast_of({"input1", "input2", "target"}), [](Builder& b, const Call& c) {
+                const ValueId apart = b.sub(c.value("input2"), c.value("input1"));
+                return at_least(b, b.add(b.mul(apart, c.value("target")), c.number("margin")), 0);
+              });
+  margin_loss(ops, "aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor", {"self", "target"},
+              broadcast_of({"self", "target"}), [](Builder& b, const Call& c) {
+                const auto unless = [&](int label, ValueId x) { return where(b, b.call("aten.ne.Scalar", {c.arg("target"), label}), x, 0.0); };
+                const ValueId below = b.call("aten.rsub.Scalar", {c.arg("self"), c.number("margin")});
+                return b.add(unless(1, at_least(b, below, 0)), unless(-1, c.value("self")));
+              });
+  const ShapeRule rows = [](const Call& c) -> Result<Dims> {
+    const char* first = c.op().schema().params[0].name.c_str();
+    const Dims& sizes = c.tensor(first).sizes;
+    return sizes.empty() ? Result<Dims>(model_error(c.op().name() + " needs at least one dim")) : Dims(sizes.begin(), sizes.end() - 1);
+  };
+  margin_loss(ops, "aten::cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor",
+              {"input1", "input2"}, rows, [](Builder& b, const Call& c) {
+                const ValueId x = c.value("input1"), y = c.value("input2");
+                const Axes last = trailing_axes(c.rank("input1"), 1);
+                const auto squares = [&](ValueId v) { return b.add(sum(b, b.mul(v, v), last), 1e-12); };
+                const ValueId cosine = b.div(sum(b, b.mul(x, y), last), b.unary("aten.sqrt", b.mul(squares(x), squares(y))));
+                const auto when = [&](int label, ValueId v) { return where(b, b.call("aten.eq.Scalar", {c.arg("target"), label}), v, 0.0); };
+                return b.add(when(1, b.call("aten.rsub.Scalar", {cosine, 1})), when(-1, at_least(b, b.sub(cosine, c.number("margin")), 0)));
+              });
+  margin_loss(ops,
+              "aten::triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., float p=2., float eps=9.9999999999999995e-07, bool "
+              "swap=False, int reduction=1) -> Tensor",
+              {"anchor", "positive", "negative"}, rows, [](Builder& b, const Call& c) {
+                const auto apart = [&](const char* x, const char* y) {
+                  return b.call("aten.pairwise_distance", {c.arg(x), c.arg(y), c.arg("p"), c.arg("eps")});
+                };
+                ValueId far = apart("anchor", "negative");
+                if (c.flag("swap")) far = b.call("aten.minimum", {far, apart("positive", "negative")});
+                return at_least(b, b.add(b.sub(apart("anchor", "positive"), far), c.number("margin")), 0);
+              });
+  margin_loss(ops, "aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor", {"input", "target"},
+              broadcast_of({"input", "target"}), [](Builder& b, const Call& c) {
+                const ValueId x = c.value("input"), y = c.value("target");
+                ValueId loss = c.flag("log_input") ? b.sub(b.unary("aten.exp", x), b.mul(y, x))
+                                                   : b.sub(x, b.mul(y, b.unary("aten.log", b.add(x, c.number("eps")))));
+                if (c.flag("full")) {  // Stirling's approximation of log(target!)
+                  const ValueId stirling = b.add(b.sub(b.mul(y, b.unary("aten.log", y)), y), b.mul(b.unary("aten.log", b.mul(y, 2 * 3.141592653589793)), 0.5));
+                  loss = b.add(loss, where(b, b.call("aten.gt.Scalar", {y, 1}), stirling, 0.0));
+                }
+                return loss;
+              });
+}
+
 // ---- classes ------------------------------------------------------------------------------------------------------
 
 size_t class_axis(size_t rank) { return rank == 1 ? 0 : 1; }
@@ -196,6 +255,7 @@ void define_class_losses(Table& ops) {
 
 void define_losses(Table& ops) {
   define_elementwise_losses(ops);
+  define_margin_losses(ops);
   define_class_losses(ops);
 }
 

@@ -44,7 +44,8 @@ Dim pool_length(const Pool& p, size_t i, Dim size) {
 Result<Dims> spatial_sizes(const Call& c, const Dims& lengths) {
   Dims out = c.tensor("self").sizes;
   if (out.size() != lengths.size() + 1 && out.size() != lengths.size() + 2)
-    return model_error(fmt::format("{}: the input needs rank {} or {}, it has {}", c.op().name(), lengths.size() + 1, lengths.size() + 2, out.size()));
+    return model_error(
+        fmt::format("{}: the input needs rank {} or {}, it has {}", c.op().name(), lengths.size() + 1, lengths.size() + 2, out.size()));
   std::copy(lengths.begin(), lengths.end(), out.end() - static_cast<ptrdiff_t>(lengths.size()));
   return out;
 }
@@ -265,11 +266,15 @@ std::vector<ValueId> adaptive_max(Builder& b, const Call& c, size_t spatial) {
 void define_pool(Table& ops) {
   for (size_t n = 1; n <= 3; ++n) {
     const std::string pad = n == 1 ? "[0]" : "0", dil = n == 1 ? "[1]" : "1", name = fmt::format("max_pool{}d", n);
-    const std::string params =
-        fmt::format("(Tensor self, int[{0}] kernel_size, int[{0}] stride=[], int[{0}] padding={1}, int[{0}] dilation={2}, bool ceil_mode=False)", n, pad, dil);
-    ops.define(fmt::format("aten::{}{} -> Tensor", name, params)).dtype(same_as("self")).shape(pooled(n)).expand([name](Builder& b, const Call& c) {
-      return b.call("aten." + name + "_with_indices", std::vector<Arg>(c.args().begin(), c.args().end()));
-    });
+    const std::string params = fmt::format(
+        "(Tensor self, int[{0}] kernel_size, int[{0}] stride=[], int[{0}] padding={1}, int[{0}] dilation={2}, bool ceil_mode=False)", n,
+        pad, dil);
+    ops.define(fmt::format("aten::{}{} -> Tensor", name, params))
+        .dtype(same_as("self"))
+        .shape(pooled(n))
+        .expand([name](Builder& b, const Call& c) {
+          return b.call("aten." + name + "_with_indices", std::vector<Arg>(c.args().begin(), c.args().end()));
+        });
     auto full = ops.define(fmt::format("aten::{}_with_indices{} -> (Tensor, Tensor)", name, params)).infer(with_indices(pooled(n)));
     if (n == 1) full.expand(max_1d);
     if (n == 3) full.expand(max_3d);

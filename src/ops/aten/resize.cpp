@@ -184,7 +184,8 @@ ValueId cubic_far(Builder& b, ValueId t) {  // ((a t - 5a) t + 8a) t - 4a
 ValueId cubic_along(Builder& b, ValueId x, const Resize& r, size_t i) {
   if (r.in[i] == r.out[i]) return x;
   const size_t rank = r.in.size() + 2, axis = 2 + i;
-  const ValueId at = source_positions(b, r, i), low = b.unary("aten.floor", at), t = b.sub(at, low), u = b.call("aten.rsub.Scalar", {t, 1.0});
+  const ValueId at = source_positions(b, r, i), low = b.unary("aten.floor", at), t = b.sub(at, low),
+                u = b.call("aten.rsub.Scalar", {t, 1.0});
   const ValueId first = b.cast(low, DType::I64);
   const ValueId weights[] = {cubic_far(b, b.add(t, 1.0)), cubic_near(b, t), cubic_near(b, u), cubic_far(b, b.add(u, 1.0))};
   ValueId sum;
@@ -208,7 +209,8 @@ ValueId filter_matrix(Builder& b, const Resize& r, size_t i, bool cubic) {
   const ValueId column = iota(b, r.in[i], DType::F32, 1, 2);
   // Taps from trunc(center - support + 0.5) up to, without, trunc(center + support + 0.5).
   const auto bound = [&](double by) { return b.unary("aten.trunc", b.add(center, by + 0.5)); };
-  const ValueId inside = b.call("aten.logical_and", {b.call("aten.ge.Tensor", {column, bound(-support)}), b.call("aten.lt.Tensor", {column, bound(support)})});
+  const ValueId inside =
+      b.call("aten.logical_and", {b.call("aten.ge.Tensor", {column, bound(-support)}), b.call("aten.lt.Tensor", {column, bound(support)})});
   const ValueId d = b.unary("aten.abs", b.mul(b.add(b.sub(column, center), 0.5), inverse));
   ValueId w;
   if (cubic) {  // here with a = -0.5
@@ -276,7 +278,9 @@ auto by_kernel(size_t spatial, std::string kernel, Fallback fallback) {
 }
 
 std::string scales_params(size_t spatial) {
-  return spatial == 1 ? "float? scales=None" : spatial == 2 ? "float? scales_h=None, float? scales_w=None" : "float? scales_d=None, float? scales_h=None, float? scales_w=None";
+  return spatial == 1   ? "float? scales=None"
+         : spatial == 2 ? "float? scales_h=None, float? scales_w=None"
+                        : "float? scales_d=None, float? scales_h=None, float? scales_w=None";
 }
 
 // An expansion for the kernel's own entry: kept when its arguments are as the kernel takes them.
@@ -312,13 +316,17 @@ void define_linear_modes(Table& ops) {
   const char* const names[] = {"linear1d", "bilinear2d", "trilinear3d"};
   for (size_t n = 1; n <= 3; ++n) {
     const std::string name = fmt::format("aten::upsample_{}", names[n - 1]);
-    auto plain = defined(ops, fmt::format("{}(Tensor self, SymInt[{}] output_size, bool align_corners, {}) -> Tensor", name, n, scales_params(n)), n);
+    auto plain = defined(
+        ops, fmt::format("{}(Tensor self, SymInt[{}] output_size, bool align_corners, {}) -> Tensor", name, n, scales_params(n)), n);
     auto vec = defined(ops, name + ".vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", n);
     const auto fallback = [](Builder& b, const Call&, const Resize& r) { return separable(b, r, linear_along); };
     const auto expansion = by_kernel(n, "aten.upsample_bilinear2d.vec", fallback);
     plain.expand(expansion);
     if (n == 2)  // the kernel sums in the operands' dtype
-      vec.preserves_layout().kernel_dtypes({DType::F32, DType::F64, DType::U8}, DType::F32).kernel("upsample_bilinear2d.vec_out").expand(unless_kernel_takes(expansion));
+      vec.preserves_layout()
+          .kernel_dtypes({DType::F32, DType::F64, DType::U8}, DType::F32)
+          .kernel("upsample_bilinear2d.vec_out")
+          .expand(unless_kernel_takes(expansion));
     else
       vec.expand(expansion);
   }
@@ -331,8 +339,11 @@ void define_separable(Table& ops, const std::string& name, Along fn) {
     if (!r) b.fail(r.failure().message);
     return r ? separable(b, *r, fn) : ValueId{};
   };
-  defined(ops, fmt::format("aten::{}(Tensor self, SymInt[2] output_size, bool align_corners, {}) -> Tensor", name, scales_params(2)), 2).expand(expansion);
-  defined(ops, fmt::format("aten::{}.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", name), 2).expand(expansion);
+  defined(ops, fmt::format("aten::{}(Tensor self, SymInt[2] output_size, bool align_corners, {}) -> Tensor", name, scales_params(2)), 2)
+      .expand(expansion);
+  defined(ops, fmt::format("aten::{}.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", name),
+          2)
+      .expand(expansion);
 }
 
 // ---- grids --------------------------------------------------------------------------------------------------------
@@ -355,7 +366,8 @@ ValueId mirrored(Builder& b, ValueId v, double low, Dim span) {
 
 ValueId nearest_position(Builder& b, ValueId v, Dim size, int64_t padding, bool align_corners) {
   ValueId at = unnormalized(b, v, size, align_corners);
-  if (padding == kReflection) at = align_corners ? (size == Dim(1) ? b.mul(at, 0.0) : mirrored(b, at, 0, size - 1)) : mirrored(b, at, -0.5, size);
+  if (padding == kReflection)
+    at = align_corners ? (size == Dim(1) ? b.mul(at, 0.0) : mirrored(b, at, 0, size - 1)) : mirrored(b, at, -0.5, size);
   if (padding != kZeros) at = b.call("aten.clamp", {at, 0, size - 1});
   return b.unary("aten.round", at);  // half to even, as torch
 }
@@ -366,7 +378,8 @@ ValueId sample_nearest(Builder& b, const Call& c) {
   const int64_t padding = c.integer("padding_mode");
   const bool align = c.flag("align_corners");
   const ValueId g = b.cast(c.value("grid"), c.tensor("grid").dtype == DType::F64 ? DType::F64 : DType::F32);
-  const ValueId x = nearest_position(b, select(b, g, 3, 0), in[3], padding, align), y = nearest_position(b, select(b, g, 3, 1), in[2], padding, align);
+  const ValueId x = nearest_position(b, select(b, g, 3, 0), in[3], padding, align),
+                y = nearest_position(b, select(b, g, 3, 1), in[2], padding, align);
   const auto bounded = [&](ValueId v, Dim size) { return b.cast(b.call("aten.clamp", {v, 0, size - 1}), DType::I64); };
   const Dims flat{in[0], 1, grid[1] * grid[2]}, out{in[0], in[1], grid[1], grid[2]};
   const ValueId at = b.view(b.add(b.mul(bounded(y, in[2]), in[3]), bounded(x, in[3])), flat);
@@ -411,7 +424,8 @@ ValueId affine_grid(Builder& b, const Call& c) {
   columns.push_back(b.full(full, 1, dtype));
   const Dim points = numel(space);
   const ValueId base = b.view(cat(b, columns, spatial), {1, points, static_cast<int64_t>(spatial + 1)});
-  const ValueId grid = b.call("aten.bmm", {b.expand(base, {size[0], points, static_cast<int64_t>(spatial + 1)}), b.permute(c.value("theta"), {0, 2, 1})});
+  const ValueId grid =
+      b.call("aten.bmm", {b.expand(base, {size[0], points, static_cast<int64_t>(spatial + 1)}), b.permute(c.value("theta"), {0, 2, 1})});
   Dims out{size[0]};
   out.insert(out.end(), space.begin(), space.end());
   out.push_back(static_cast<int64_t>(spatial));
@@ -448,7 +462,8 @@ struct Patches {
 
 Patches patches_of(const Call& c, const Dims& image) {
   Patches p{c.integers("kernel_size", 2), c.dims("dilation", 2), c.dims("padding", 2), c.dims("stride", 2), image, {}};
-  for (size_t i = 0; i < 2; ++i) p.count.push_back(sym::floordiv(image[i] + 2 * p.padding[i] - p.dilation[i] * (p.kernel[i] - 1) - 1, p.stride[i]) + 1);
+  for (size_t i = 0; i < 2; ++i)
+    p.count.push_back(sym::floordiv(image[i] + 2 * p.padding[i] - p.dilation[i] * (p.kernel[i] - 1) - 1, p.stride[i]) + 1);
   return p;
 }
 
@@ -524,9 +539,14 @@ void define_resize(Table& ops) {
 
   // The kernel's nearest mode rounds wrongly.
   ops.define("aten::grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor")
-      .dtype(same_as("input")).shape(sampled_sizes).kernel("grid_sampler_2d.out")
-      .expand([](Builder& b, const Call& c) -> Values { return c.integer("interpolation_mode") == 1 ? Values{sample_nearest(b, c)} : keep_whole(); });
-  synonym(ops, "aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", "aten.grid_sampler_2d");
+      .dtype(same_as("input"))
+      .shape(sampled_sizes)
+      .kernel("grid_sampler_2d.out")
+      .expand([](Builder& b, const Call& c) -> Values {
+        return c.integer("interpolation_mode") == 1 ? Values{sample_nearest(b, c)} : keep_whole();
+      });
+  synonym(ops, "aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
+          "aten.grid_sampler_2d");
   ops.define("aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor")
       .dtype(same_as("theta"))
       .shape([](const Call& c) -> Result<Dims> {
@@ -544,11 +564,17 @@ void define_resize(Table& ops) {
   ops.define("aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor")
       .dtype(same_as("self")).shape([](const Call& c) { return shuffled_sizes(c, false); }).kernel("pixel_unshuffle.out");
   for (const char* name : {"channel_shuffle", "native_channel_shuffle"})
-    ops.define(fmt::format("aten::{}(Tensor self, SymInt groups) -> Tensor", name)).dtype(same_as("self")).shape(shape_of("self")).expand(channel_shuffle);
+    ops.define(fmt::format("aten::{}(Tensor self, SymInt groups) -> Tensor", name))
+        .dtype(same_as("self"))
+        .shape(shape_of("self"))
+        .expand(channel_shuffle);
   ops.define("aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor")
       .dtype(same_as("self")).shape(im2col_sizes).expand(im2col);
-  ops.define("aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor")
-      .dtype(same_as("self")).shape(col2im_sizes).expand(col2im);
+  ops.define(
+         "aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor")
+      .dtype(same_as("self"))
+      .shape(col2im_sizes)
+      .expand(col2im);
 }
 
 }  // namespace edgec::ops

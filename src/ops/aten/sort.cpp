@@ -115,7 +115,9 @@ void define_sort(Table& ops) {
            "aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor",
            "aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor",
        })
-    ops.define(schema).dtype(fixed(DType::I64)).shape(shape_of("self")).expand([](Builder& b, const Call& c) { return sorted_by(b, c).indices; });
+    ops.define(schema).dtype(fixed(DType::I64)).shape(shape_of("self")).expand([](Builder& b, const Call& c) {
+      return sorted_by(b, c).indices;
+    });
   ops.define("aten::msort(Tensor self) -> Tensor").dtype(same_as("self")).shape(shape_of("self")).expand([](Builder& b, const Call& c) {
     return stable_sort(b, c.value("self"), 0, false).values;
   });
@@ -129,9 +131,12 @@ void define_sort(Table& ops) {
     ops.define(fmt::format("aten::{}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", name))
         .infer(values_and_indices(reduced("self", "dim", "keepdim")))
         .expand([skip_nan](Builder& b, const Call& c) { return median(b, c, skip_nan); });
-    ops.define(fmt::format("aten::{}(Tensor self) -> Tensor", name)).dtype(same_as("self")).shape(scalar_shape()).expand([name](Builder& b, const Call& c) {
-      return b.call(fmt::format("aten.{}.dim", name), {b.view(c.value("self"), {numel(c.tensor("self").sizes)}), 0});
-    });
+    ops.define(fmt::format("aten::{}(Tensor self) -> Tensor", name))
+        .dtype(same_as("self"))
+        .shape(scalar_shape())
+        .expand([name](Builder& b, const Call& c) {
+          return b.call(fmt::format("aten.{}.dim", name), {b.view(c.value("self"), {numel(c.tensor("self").sizes)}), 0});
+        });
   }
 }
 

@@ -1,0 +1,4 @@
+#include "ops/table.h"
+namespace edgec::ops {
+void define_rnn(Table&) {}
+}  // namespace edgec::ops

@@ -1,0 +1,114 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "passes/inline.h"
+
+// %y = higher_order.wrap_with_set_grad_enabled(false, graph(%a) { %u = aten.relu(%a) return %u }, %x)
+// ->
+//   %y = aten.relu(%x)
+//
+// Regions that say how gradients are kept, what is recomputed or compiled apart: their nodes join the graph around them.
+// Under autocast a node's recorded result has another dtype than its operands would give: the operands are cast.
+namespace edgec::passes {
+namespace {
+
+bool is_region(const OpDef& op) {
+  const Schema& s = op.schema();
+  return s.ns == "higher_order" && (s.name.starts_with("wrap") || s.name == "invoke_subgraph" ||
+                                    s.name == "tag_activation_checkpoint" || s.name == "strict_mode");
+}
+
+class Regions {
+ public:
+  Regions(Graph& g, PassContext& cx) : g_(g), cx_(cx), inliner_(g) {}
+
+  void run() {
+    Rewriter rw(g_);
+    bool any = false;
+    for (NodeId id = g_.first(), next; id; id = next) {
+      next = g_.next(id);
+      rw.refresh(id);
+      const Node n = g_.node(id);  // a copy: the graph grows
+      if (n.op->schema().name.starts_with("auto_functionalized") && n.op->schema().ns == "higher_order") report(n);
+      if (!is_region(*n.op)) continue;
+      const auto at = std::find_if(n.args.begin(), n.args.end(), [](const Arg& a) { return a.is_graph(); });
+      if (at == n.args.end()) continue;  // reported by decompose
+      any = true;
+      Graph& body = *g_.subgraphs[std::get<GraphId>(at->state).index];
+      std::vector<Arg> operands(at + 1, n.args.end());
+      if (!operands.empty() && std::holds_alternative<std::string>(operands[0].state)) operands.erase(operands.begin());
+      if (operands.size() < body.inputs.size() || body.outputs.size() != n.results.size()) {
+        cx_.diag.error(n.loc, fmt::format("{} has another form than torch.export gives it", n.op->name()));
+        continue;
+      }
+      if (n.op->schema().name == "wrap_with_autocast") cast_to_recorded(body);
+      inliner_.before = id;
+      const auto results = inliner_.call(body, operands, {});
+      for (size_t i = 0; i < results.size(); ++i) {
+        if (!results[i].is_value()) continue;
+        inliner_.rename(g_.type(n.results[i]), g_.type(results[i].value()));
+        rw.replace(n.results[i], results[i].value());
+      }
+      g_.erase(id);
+      g_.subgraphs[std::get<GraphId>(at->state).index].reset();
+    }
+    if (!any) return;
+    rw.finish();
+    inliner_.finish();
+  }
+
+ private:
+  // A custom operator that writes to its arguments; the ones that the table knows are never wrapped like this.
+  void report(const Node& n) {
+    const auto* op = n.args.empty() ? nullptr : std::get_if<std::string>(&n.args[0].state);
+    cx_.diag.error(n.loc, fmt::format("operator {} is not supported", op ? *op : n.op->name()));
+  }
+
+  void cast_to_recorded(Graph& g) {
+    for (auto& sub : g.subgraphs)
+      if (sub) cast_to_recorded(*sub);
+    for (NodeId id : g.nodes_in_order()) {
+      const OpDef& op = *g.node(id).op;
+      if (!op.known || g.node(id).results.empty() || !(op.infer || (op.shape && op.dtype))) continue;
+      const Type recorded = g.type(g.node(id).results[0]);
+      if (!recorded.is_tensor() || !is_float(recorded.tensor.dtype) || agrees(g, id)) continue;
+      Builder b(g, g.node(id).loc, id);
+      std::vector<Arg> args = g.node(id).args;
+      for (Arg& a : args)
+        for_each_value(a, [&](ValueId& v) {
+          if (g.type(v).is_tensor() && is_float(g.tensor(v).dtype)) v = b.cast(v, recorded.tensor.dtype);
+        });
+      g.node(id).args = std::move(args);
+      if (b.failed() || !agrees(g, id))
+        cx_.diag.error(g.node(id).loc, fmt::format("under autocast {} gives {}, which casts of its operands do not", op.name(),
+                                                   str(recorded)));
+    }
+  }
+
+  // Whether the node gives what the archive says. A failure to infer is for others to report.
+  static bool agrees(const Graph& g, NodeId id) {
+    const Node& n = g.node(id);
+    auto types = infer(g, *n.op, n.args);
+    if (!types || types->size() != n.results.size()) return true;
+    for (size_t i = 0; i < types->size(); ++i)
+      if ((*types)[i].is_tensor() && (*types)[i].tensor.dtype != g.tensor(n.results[i]).dtype) return false;
+    return true;
+  }
+
+  Graph& g_;
+  PassContext& cx_;
+  Inliner inliner_;
+};
+
+}  // namespace
+
+Status inline_regions(Program& p, PassContext& cx) {
+  EDGEC_TRY_VOID(for_each_graph(p, [&](Method&, Graph& g) -> Status {
+    Regions(g, cx).run();
+    return {};
+  }));
+  return outcome(cx);
+}
+
+}  // namespace edgec::passes

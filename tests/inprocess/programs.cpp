@@ -1,0 +1,33 @@
+#include "inprocess/programs.h"
+
+#include "support/sink.h"
+
+namespace edgec::inprocess {
+namespace {
+
+class Memory : public Sink {
+ public:
+  Status write(std::span<const std::byte> b) override {
+    bytes.insert(bytes.end(), b.begin(), b.end());
+    return {};
+  }
+  std::vector<std::byte> bytes;
+};
+
+}  // namespace
+
+Result<std::vector<std::byte>> compile(Program& program, const pipeline::Options& options) {
+  EDGEC_TRY(pipeline::Outcome out, pipeline::compile(program, options));
+  Memory memory;
+  EDGEC_TRY_VOID(pte::write(out.emitted.program, memory, options.write));
+  return std::move(memory.bytes);
+}
+
+Result<runtime::Runner> load(std::vector<std::byte> bytes) {
+  auto kept = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+  EDGEC_TRY(runtime::Runner runner, runtime::Runner::load({*kept, kept}));
+  EDGEC_TRY_VOID(runner.load_methods(runner.method_names()));
+  return runner;
+}
+
+}  // namespace edgec::inprocess

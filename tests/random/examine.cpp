@@ -1,0 +1,185 @@
+#include "examine.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "calls.h"
+#include "inprocess/programs.h"
+#include "inprocess/workers.h"
+#include "ir/op.h"
+#include "verify/verify.h"
+
+namespace edgec::random_graphs {
+namespace {
+
+using Outputs = std::vector<runtime::Value>;  // of all calls
+
+// Passes that --no-pass switches off. All but fuse-linear only move data or leave out work.
+const std::set<std::string> kLevers = {"fuse-linear", "remove-noop", "fold-constants", "cse", "remove-dead"};
+
+Finding of_failure(const Failure& f) { return {f.kind == ErrorKind::Internal ? "internal" : "refused", f.message}; }
+
+Result<std::vector<std::byte>> compiled(const Program& program, const std::set<std::string>& disabled) {
+  auto copy = clone(program);
+  pipeline::Options options;
+  options.disabled_passes = disabled;
+  options.verify_every_pass = true;
+  return inprocess::compile(*copy, options);
+}
+
+bool writes(const Graph& g) {
+  for (NodeId n = g.first(); n; n = g.next(n))
+    if (g.node(n).op->schema().mutates()) return true;
+  return false;
+}
+
+Result<Outputs> run(const Program& program, std::vector<std::byte> bytes) {
+  const Method& m = *program.methods[0];
+  EDGEC_TRY(runtime::Runner runner, inprocess::load(std::move(bytes)));
+  auto sizes = sizes_of_calls(*m.syms);
+  if (writes(*m.graph)) sizes.push_back(sizes[0]);  // state of the first calls shows in a later one
+  Outputs out;
+  for (size_t k = 0; k < sizes.size(); ++k) {
+    EDGEC_TRY(auto arguments, arguments_of(m, sizes[k], k));
+    auto result = runner.call(m.name, arguments);
+    if (!result) return model_error(fmt::format("call {}: {}", k, result.failure().message));
+    for (auto& v : result->outputs) out.push_back(std::move(v));
+  }
+  return out;
+}
+
+// Elements that the operator does not specify: random ones, empty tensors.
+bool is_unspecified(const Program& program, size_t output, size_t outputs_per_call) {
+  const Graph& g = *program.methods[0]->graph;
+  const size_t written = outputs_per_call - g.outputs.size();  // new values of inputs come first
+  const size_t i = output % outputs_per_call;
+  if (i < written || !g.outputs[i - written].is_value()) return false;
+  const NodeId def = g.value(g.outputs[i - written].value()).def;
+  return def && (g.node(def).op->random || g.node(def).op->schema().name.find("empty") != std::string::npos);
+}
+
+struct Tolerance {
+  double relative, absolute;
+};
+
+Tolerance tolerance_of(DType d) {
+  switch (d) {
+    case DType::F16:
+      return {1e-2, 1e-3};
+    case DType::BF16:
+      return {8e-2, 1e-2};
+    case DType::F32:
+      return {1e-5, 1e-5};
+    case DType::F64:
+      return {1e-9, 1e-9};
+    default:
+      return {0, 0};
+  }
+}
+
+std::string difference(const runtime::Array& a, const runtime::Array& b, bool exact) {
+  if (a.element != b.element || a.shape != b.shape)
+    return fmt::format("{} and {}", runtime::describe(a.element, a.shape), runtime::describe(b.element, b.shape));
+  const DType dtype = dtype_from_c10(static_cast<int64_t>(a.element)).value_or(DType::F32);
+  const size_t size = size_of(dtype);
+  for (size_t i = 0; i < a.count(); ++i) {
+    if (std::memcmp(&a.bytes[i * size], &b.bytes[i * size], size) == 0) continue;
+    const double x = a.at(i), y = b.at(i);
+    if (is_float(dtype)) {
+      const Tolerance t = tolerance_of(dtype);
+      if (std::isnan(x) && std::isnan(y)) continue;
+      if (!exact && (x == y || std::abs(x - y) <= t.absolute + t.relative * std::abs(x))) continue;
+    }
+    return fmt::format("element {} is {} and {}", i, x, y);
+  }
+  return {};
+}
+
+std::string difference(const runtime::Value& a, const runtime::Value& b, bool exact) {
+  if (a.held.index() != b.held.index()) return "another kind of value";
+  if (const auto* x = std::get_if<runtime::Array>(&a.held))
+    return difference(*x, std::get<runtime::Array>(b.held), exact);
+  if (const auto* x = std::get_if<int64_t>(&a.held)) return *x == std::get<int64_t>(b.held) ? "" : "another integer";
+  return {};
+}
+
+Finding compare(const Program& program, const Outputs& plain, const Outputs& other, bool exact, size_t calls) {
+  if (plain.size() != other.size()) return {"mismatch", fmt::format("{} and {} outputs", plain.size(), other.size())};
+  const size_t per_call = plain.size() / calls;
+  for (size_t i = 0; i < plain.size(); ++i) {
+    if (is_unspecified(program, i, per_call)) continue;
+    if (auto d = difference(plain[i], other[i], exact); !d.empty())
+      return {"mismatch",
+              fmt::format("output {} of call {}{}: {}", i % per_call, i / per_call, exact ? "" : " (fused)", d)};
+  }
+  return {};
+}
+
+Finding check_text(const Program& program) {
+  const std::string text = print(program);
+  auto back = parse_program(text);
+  if (!back) return {"text", back.failure().message};
+  std::string why;
+  if (!same_program(program, **back, &why)) return {"text", why};
+  return {};
+}
+
+}  // namespace
+
+Finding Finding::from(const std::string& text) {
+  if (text.starts_with(inprocess::kProcessEnded)) return {"ended", text};
+  const size_t colon = text.find(": ");
+  if (colon == std::string::npos) return {text, ""};
+  return {text.substr(0, colon), text.substr(colon + 2)};
+}
+
+std::string Finding::signature() const {
+  std::string out = kind + ": ";
+  for (size_t i = 0; i < message.size() && out.size() < 160; ++i) {
+    const char c = message[i];
+    if (c == '%' || c == '#') {  // a name or a number of a value
+      while (i + 1 < message.size() && (isalnum(static_cast<unsigned char>(message[i + 1])) || message[i + 1] == '_'))
+        ++i;
+      out += '%';
+    } else if (!isdigit(static_cast<unsigned char>(c)) && c != '-' && c != '.') {
+      out += c == '\n' ? ' ' : c;
+    } else if (c == '.' && i > 0 && isalpha(static_cast<unsigned char>(message[i - 1]))) {
+      out += c;
+    }
+  }
+  return kind == "mismatch" ? (message.find("fused") == std::string::npos ? kind : kind + " (fused)") : out;
+}
+
+Finding examine(const Program& program) {
+  Diagnostics diag;
+  if (Status s = verify(program, diag); !s) return {"verifier", s.failure().message};
+  if (auto f = check_text(program); !f.ok()) return f;
+
+  std::set<std::string> fusing = {"fuse-linear"};
+  auto plain = compiled(program, kLevers), kept = compiled(program, fusing), all = compiled(program, {});
+  for (const auto* r : {&plain, &kept, &all})
+    if (!*r && r->failure().kind == ErrorKind::Internal) return of_failure(r->failure());
+  if (static_cast<bool>(plain) != static_cast<bool>(kept) || static_cast<bool>(plain) != static_cast<bool>(all))
+    return {"levers", (!plain ? plain : !kept ? kept : all).failure().message};
+  if (!plain) return of_failure(plain.failure());
+
+  auto expected = run(program, *plain);
+  if (!expected) return {"runtime", expected.failure().message};
+  const size_t calls = sizes_of_calls(*program.methods[0]->syms).size() + writes(*program.methods[0]->graph);
+  const bool fuses = *kept != *all;
+  auto results = run(program, *std::move(kept));
+  if (!results) return {"runtime", "with optimizing passes: " + results.failure().message};
+  if (auto f = compare(program, *expected, *results, true, calls); !f.ok() || !fuses) return f;
+  auto fused = run(program, *std::move(all));
+  if (!fused) return {"runtime", "with all passes: " + fused.failure().message};
+  return compare(program, *expected, *fused, false, calls);
+}
+
+Finding examine_apart(const Program& program) {
+  return Finding::from(inprocess::run_isolated(1, 1, [&](size_t) { return examine(program).str(); })[0]);
+}
+
+}  // namespace edgec::random_graphs

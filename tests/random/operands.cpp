@@ -1,0 +1,382 @@
+#include "operands.h"
+
+#include <algorithm>
+#include <sstream>
+
+namespace edgec::random_graphs {
+namespace {
+
+constexpr std::pair<std::string_view, std::string_view> kHints[] = {
+    {"mm", "self=nk:num mat2=km"},
+    {"bmm", "self=bnk:num mat2=bkm"},
+    {"matmul", "self=*nk other=km"},
+    {"addmm", "self=nm mat1=nk mat2=km"},
+    {"addbmm", "self=nm batch1=bnk batch2=bkm"},
+    {"baddbmm", "self=bnm batch1=bnk batch2=bkm"},
+    {"addmv", "self=n mat=nm vec=m"},
+    {"addr", "self=nm vec1=n vec2=m"},
+    {"mv", "self=nm vec=m"},
+    {"dot", "self=n tensor=n"},
+    {"vdot", "self=n other=n"},
+    {"outer", "self=n vec2=m"},
+    {"ger", "self=n vec2=m"},
+    {"inner", "self=*k other=mk"},
+    {"linear", "input=*k weight=mk bias=?m"},
+    {"bilinear", "input1=na input2=nb weight=oab bias=?o"},
+    {"cdist", "x1=nk x2=mk p=#2 compute_mode=none"},
+    {"_cdist_forward", "x1=nk x2=mk p=#2 compute_mode=none"},
+    {"pdist", "self=nk"},
+    {"_pdist_forward", "self=nk"},
+    {"tensordot", "self=nk other=km dims_self=#1 dims_other=#0"},
+    {"einsum", "equation='nk,km->nm' tensors=nk|km path=none"},
+    {"chain_matmul", "matrices=nk|km"},
+    {"linalg_multi_dot", "tensors=nk|km"},
+    {"trace", "self=nm"},
+    {"conv1d", "input=nci weight=oc2 bias=?o groups=#1"},
+    {"conv2d", "input=nchw weight=oc22 bias=?o groups=#1"},
+    {"conv3d", "input=ncdhw weight=oc122 bias=?o groups=#1"},
+    {"convolution",
+     "input=nchw weight=oc22 bias=?o stride=#1,1 padding=#1,1 dilation=#1,1 transposed=false output_padding=#0,0 "
+     "groups=#1"},
+    {"conv_transpose1d", "input=nci weight=co2 bias=?o groups=#1 output_padding=#0"},
+    {"conv_transpose2d", "input=nchw weight=co22 bias=?o groups=#1 output_padding=#0,0"},
+    {"conv_transpose3d", "input=ncdhw weight=co122 bias=?o groups=#1 output_padding=#0,0,0"},
+    {"max_pool1d", "self=nch"},
+    {"max_pool2d", "self=nchw"},
+    {"max_pool3d", "self=ncdhw"},
+    {"max_pool1d_with_indices", "self=nch"},
+    {"max_pool2d_with_indices", "self=nchw"},
+    {"max_pool3d_with_indices", "self=ncdhw"},
+    {"avg_pool1d", "self=nch divisor_override=none"},
+    {"avg_pool2d", "self=nchw divisor_override=none"},
+    {"avg_pool3d", "self=ncdhw divisor_override=none"},
+    {"adaptive_avg_pool1d", "self=nch"},
+    {"adaptive_avg_pool2d", "self=nchw"},
+    {"_adaptive_avg_pool2d", "self=nchw"},
+    {"adaptive_avg_pool3d", "self=ncdhw"},
+    {"adaptive_max_pool1d", "self=nch"},
+    {"adaptive_max_pool2d", "self=nchw"},
+    {"adaptive_max_pool3d", "self=ncdhw"},
+    {"batch_norm", "input=nchw weight=?c bias=?c running_mean=c running_var=c:positive training=false"},
+    {"_native_batch_norm_legit_no_training", "input=nch weight=?c bias=?c running_mean=c running_var=c:positive"},
+    {"_native_batch_norm_legit", "input=nch weight=?c bias=?c training=true"},
+    {"native_batch_norm", "input=nch weight=?c bias=?c running_mean=c running_var=c:positive training=false"},
+    {"layer_norm", "input=*k normalized_shape=%k weight=?k bias=?k"},
+    {"native_layer_norm", "input=*k normalized_shape=%k weight=?k bias=?k"},
+    {"rms_norm", "input=*k normalized_shape=%k weight=?k"},
+    {"_fused_rms_norm", "input=*k normalized_shape=%k weight=?k"},
+    {"group_norm", "input=nch num_groups=#1 weight=?c bias=?c"},
+    {"native_group_norm", "input=nch weight=?c bias=?c N=%n C=%c HxW=%h group=#1"},
+    {"instance_norm", "input=nch weight=?c bias=?c running_mean=none running_var=none use_input_stats=true"},
+    {"_weight_norm", "v=nk g=n1 dim=#0"},
+    {"_weight_norm_interface", "v=nk g=n1 dim=#0"},
+    {"embedding", "weight=vd indices=*i:<v padding_idx=#-1 scale_grad_by_freq=false sparse=false"},
+    {"nll_loss", "self=nc target=n:<c weight=?c ignore_index=#-100"},
+    {"nll_loss_nd", "self=nc target=n:<c weight=?c ignore_index=#-100"},
+    {"nll_loss_forward", "self=nc target=n:<c weight=?c ignore_index=#-100"},
+    {"cross_entropy_loss", "self=nc target=n:<c weight=?c ignore_index=#-100 label_smoothing=#0"},
+    {"binary_cross_entropy", "self=*n:unit target=n:unit weight=none"},
+    {"scaled_dot_product_attention",
+     "query=bhld key=bhsd value=bhse attn_mask=?ls dropout_p=#0 is_causal=false enable_gqa=false"},
+    {"_scaled_dot_product_flash_attention_for_cpu",
+     "query=bhld key=bhsd value=bhsd attn_mask=?ls dropout_p=#0 is_causal=false"},
+    {"grid_sampler", "input=nchw grid=nab2 interpolation_mode=#0 padding_mode=#0"},
+    {"grid_sampler_2d", "input=nchw grid=nab2 interpolation_mode=#0 padding_mode=#0"},
+    {"affine_grid_generator", "theta=n23 size=%nchw"},
+    {"pixel_shuffle", "self=n4hw:any upscale_factor=#2"},
+    {"pixel_unshuffle", "self=nc24:any downscale_factor=#2"},
+    {"channel_shuffle", "self=n4hw groups=#2"},
+    {"native_channel_shuffle", "self=n4hw groups=#2"},
+    {"im2col", "self=nchw kernel_size=#2,2 dilation=#1,1 padding=#1,1 stride=#1,1"},
+    {"glu", "self=*n4 dim=#-1"},
+    {"prelu", "self=nch weight=c"},
+    {"one_hot", "self=*n:<4 num_classes=#4"},
+    {"bucketize", "boundaries=5:sorted"},
+    {"searchsorted", "sorted_sequence=5:sorted sorter=none side=none"},
+    {"upsample_nearest1d", "self=nch input=nch output_size=#4 scales=none scale_factors=none"},
+    {"upsample_nearest2d", "self=nchw input=nchw output_size=#4,3 scales_h=none scales_w=none scale_factors=none"},
+    {"upsample_nearest3d",
+     "self=ncdhw input=ncdhw output_size=#2,4,3 scales_d=none scales_h=none scales_w=none scale_factors=none"},
+    {"upsample_bilinear2d", "self=nchw input=nchw output_size=#4,3 scales_h=none scales_w=none scale_factors=none"},
+    {"upsample_bicubic2d", "self=nchw input=nchw output_size=#4,3 scales_h=none scales_w=none scale_factors=none"},
+    {"upsample_linear1d", "self=nch input=nch output_size=#4 scales=none scale_factors=none"},
+    {"upsample_trilinear3d",
+     "self=ncdhw input=ncdhw output_size=#2,4,3 scales_d=none scales_h=none scales_w=none scale_factors=none"},
+    {"reflection_pad1d", "self=nci:float padding=#1,1"},
+    {"reflection_pad2d", "self=nchw padding=#1,1,1,1"},
+    {"replication_pad1d", "self=nci padding=#1,2"},
+    {"replication_pad2d", "self=nchw padding=#1,1,2,1"},
+    {"logit", "self=*n:unit"},
+    {"cosine_similarity", "x1=*nk x2=nk dim=#-1"},
+    {"pairwise_distance", "x1=nk x2=nk"},
+    {"linalg_vecdot", "x=*nk y=nk dim=#-1"},
+    {"linalg_matrix_norm", "self=*nk ord='fro|nuc' dim=#-2,-1"},
+    {"linalg_norm", "self=*nk ord=none"},
+    {"frobenius_norm", "self=*nk:float"},
+    {"bitwise_left_shift", "self=*n:int"},
+    {"bitwise_right_shift", "self=*n:int"},
+    {"__lshift__", "self=*n:int"},
+    {"__rshift__", "self=*n:int"},
+    {"bitwise_and", "self=*n:int"},
+    {"bitwise_or", "self=*n:int"},
+    {"bitwise_xor", "self=*n:int"},
+    {"bitwise_not", "self=*n:int"},
+    {"__and__", "self=*n:int"},
+    {"__or__", "self=*n:int"},
+    {"__xor__", "self=*n:int"},
+    {"masked_scatter", "self=nk mask=1k:bool source=nk"},
+    {"kron", "self=nk other=ab"},
+    {"nonzero", "self=none"},
+    {"rot90", "self=*nk:any dims=#-2,-1"},
+    {"t", "self=nk:any"},
+};
+
+// Float ops that take no integers in torch, or whose kernels we do not ask about integers.
+constexpr std::string_view kFloatOnly[] = {"mean",
+                                           "var",
+                                           "std",
+                                           "var_mean",
+                                           "std_mean",
+                                           "softmax",
+                                           "_softmax",
+                                           "log_softmax",
+                                           "_log_softmax",
+                                           "_safe_softmax",
+                                           "special_softmax",
+                                           "special_log_softmax",
+                                           "gelu",
+                                           "silu",
+                                           "mish",
+                                           "elu",
+                                           "celu",
+                                           "selu",
+                                           "softplus",
+                                           "softshrink",
+                                           "hardshrink",
+                                           "hardsigmoid",
+                                           "hardswish",
+                                           "log_sigmoid",
+                                           "norm",
+                                           "linalg_vector_norm",
+                                           "nanmean",
+                                           "dist",
+                                           "mse_loss",
+                                           "l1_loss",
+                                           "smooth_l1_loss",
+                                           "huber_loss",
+                                           "kl_div",
+                                           "soft_margin_loss",
+                                           "lerp",
+                                           "leaky_relu",
+                                           "norm_except_dim",
+                                           "logcumsumexp",
+                                           "logsumexp",
+                                           "binary_cross_entropy_with_logits",
+                                           "dropout",
+                                           "alpha_dropout",
+                                           "feature_dropout",
+                                           "feature_alpha_dropout",
+                                           "native_dropout",
+                                           "pad",
+                                           "frac",
+                                           "renorm"};
+
+constexpr std::string_view kDivisions[] = {"div",
+                                           "divide",
+                                           "true_divide",
+                                           "floor_divide",
+                                           "remainder",
+                                           "fmod",
+                                           "pow",
+                                           "float_power",
+                                           "bitwise_left_shift",
+                                           "bitwise_right_shift",
+                                           "__lshift__",
+                                           "__rshift__",
+                                           "ldexp",
+                                           "xlogy",
+                                           "addcdiv"};
+
+std::string_view base_name(const OpDef& op) {
+  std::string_view n = op.schema().name;
+  if (n.ends_with('_') && !n.starts_with("__")) n.remove_suffix(1);
+  return n;
+}
+
+}  // namespace
+
+const Hints& hints_for(const OpDef& op) {
+  static const auto* all = [] {
+    auto* made = new std::map<std::string_view, Hints>;
+    for (auto [name, text] : kHints) {
+      std::istringstream in{std::string(text)};
+      for (std::string word; in >> word;)
+        (*made)[name][word.substr(0, word.find('='))] = word.substr(word.find('=') + 1);
+    }
+    for (std::string_view name : kFloatOnly) (*made)[name].try_emplace("kind", "float");
+    return made;
+  }();
+  static const Hints none;
+  auto it = all->find(base_name(op));
+  return it == all->end() ? none : it->second;
+}
+
+Operands::Operands(Draft& draft, const OpDef& op)
+    : draft_(draft),
+      op_(op),
+      hints_(hints_for(op)),
+      divides_(std::find(std::begin(kDivisions), std::end(kDivisions), base_name(op)) != std::end(kDivisions)) {}
+
+const std::string* Operands::hint(const std::string& param) const {
+  auto it = hints_.find(param);
+  return it == hints_.end() ? nullptr : &it->second;
+}
+
+std::optional<Dim> Operands::letter(char c) const {
+  if (c >= '0' && c <= '9') return Dim(c - '0');
+  auto it = letters_.find(c);
+  return it == letters_.end() ? std::nullopt : std::optional(it->second);
+}
+
+std::optional<ValueId> Operands::existing(const std::function<bool(ValueId)>& accepts) {
+  std::vector<ValueId> found;
+  for (size_t i = draft_.value_count(); i-- > 0 && found.size() < 12;) {
+    const ValueId v(static_cast<uint32_t>(i));
+    if (draft_.graph().type(v).is_tensor() && draft_.facts(v).readable && accepts(v)) found.push_back(v);
+  }
+  if (found.empty()) return std::nullopt;
+  return found[std::min(draft_.rng().below(found.size()), draft_.rng().below(found.size()))];  // rather new ones
+}
+
+bool Operands::dtype_fits(DType d, const std::string& kind) const {
+  if (kind == "float") return is_float(d);
+  if (kind == "num") return d != DType::Bool;
+  if (kind == "int") return is_integral(d) || d == DType::Bool;
+  if (kind == "bool") return d == DType::Bool;
+  return true;
+}
+
+DType Operands::dtype_for(const std::string& kind) {
+  if (kind == "bool") return DType::Bool;
+  for (;;) {
+    const DType d = kind == "float" ? draft_.random_float() : draft_.random_dtype();
+    if (dtype_fits(d, kind)) return d;
+  }
+}
+
+bool Operands::matches(ValueId v, const std::string& dims) {
+  const Dims& sizes = draft_.graph().tensor(v).sizes;
+  const bool leading = dims.starts_with('*');
+  const size_t named = dims.size() - leading;
+  if (leading ? sizes.size() < named : sizes.size() != named) return false;
+  std::map<char, Dim> bound = letters_;
+  for (size_t i = 0; i < named; ++i) {
+    const char c = dims[dims.size() - named + i];
+    const Dim size = sizes[sizes.size() - named + i];
+    if (c >= '0' && c <= '9' ? size != Dim(c - '0') : bound.try_emplace(c, size).first->second != size) return false;
+  }
+  return true;
+}
+
+std::optional<Arg> Operands::by_pattern(std::string pattern) {
+  if (pattern == "none") return Arg();
+  if (pattern.starts_with('?')) {
+    if (draft_.rng().chance(50)) return Arg();
+    pattern.erase(0, 1);
+  }
+  const size_t colon = pattern.find(':');
+  std::string kind = colon == std::string::npos ? "" : pattern.substr(colon + 1);
+  const std::string dims = pattern.substr(0, colon);
+  Domain domain;
+  std::optional<DType> dtype;
+  if (kind.starts_with('<')) {
+    const auto limits = draft_.numbers(letter(kind[1]).value_or(Dim(0)));
+    domain = {Domain::Kind::Below, *std::min_element(limits.begin(), limits.end())};
+    if (domain.limit <= 0) return std::nullopt;
+    dtype = DType::I64;
+  } else if (kind == "positive" || kind == "unit" || kind == "sorted") {
+    domain.kind = kind == "positive" ? Domain::Kind::Positive
+                  : kind == "unit"   ? Domain::Kind::Unit
+                                     : Domain::Kind::Sorted;
+    kind = first_ ? "" : "float";
+  } else if (kind.empty() && !first_) {
+    kind = "float";
+  }
+  if (!dtype && kind.empty() && first_) dtype = first_type().dtype;
+  std::optional<ValueId> v;
+  if (draft_.rng().chance(75))
+    v = existing([&](ValueId c) {
+      const DType d = draft_.graph().tensor(c).dtype;
+      return (dtype ? d == *dtype : dtype_fits(d, kind)) && matches(c, dims) &&
+             (domain == Domain() ||
+              (!draft_.graph().value(c).def && Domain::of(draft_.graph().value(c).name) == domain));
+    });
+  if (!v) {
+    Dims sizes = dims.starts_with('*') ? draft_.random_sizes(draft_.rng().below(3)) : Dims();
+    for (char c : dims)
+      if (c != '*')
+        sizes.push_back(letter(c) ? *letter(c) : letters_.try_emplace(c, draft_.random_dim()).first->second);
+    v = draft_.add_input(dtype ? *dtype : dtype_for(kind), sizes, domain);
+  }
+  const Dims& sizes = draft_.graph().tensor(*v).sizes;
+  const size_t named = dims.size() - dims.starts_with('*');
+  for (size_t i = 0; i < named; ++i)
+    letters_.try_emplace(dims[dims.size() - named + i], sizes[sizes.size() - named + i]);
+  set_first(*v);
+  return Arg(*v);
+}
+
+std::optional<Arg> Operands::list_by_pattern(const std::string& pattern) {
+  ArgList out;
+  std::istringstream in(pattern);
+  for (std::string one; std::getline(in, one, '|');) {
+    auto a = by_pattern(one);
+    if (!a) return std::nullopt;
+    out.push_back(*a);
+  }
+  return Arg(out);
+}
+
+std::optional<ValueId> Operands::any() {
+  const std::string* kind = hint("kind");
+  const bool writes = op_.schema().mutates();
+  std::optional<ValueId> v;
+  if (writes || draft_.rng().chance(85))
+    v = existing([&](ValueId c) {
+      return (!kind || dtype_fits(draft_.graph().tensor(c).dtype, *kind)) &&
+             (!writes || (draft_.facts(c).writable && !draft_.is_frozen(c)));
+    });
+  if (!v) v = draft_.add_input(dtype_for(kind ? *kind : "any"), draft_.random_sizes(draft_.rng().below(6)));
+  set_first(*v);
+  return v;
+}
+
+ValueId Operands::like(const Dims& sizes, DType dtype, Domain domain) {
+  std::optional<ValueId> v;
+  if (draft_.rng().chance(60))
+    v = existing([&](ValueId c) {
+      const TensorType& t = draft_.graph().tensor(c);
+      return t.sizes == sizes && t.dtype == dtype &&
+             (domain == Domain() ||
+              (!draft_.graph().value(c).def && Domain::of(draft_.graph().value(c).name) == domain));
+    });
+  return v ? *v : draft_.add_input(dtype, sizes, domain);
+}
+
+ValueId Operands::peer() {
+  Rng& rng = draft_.rng();
+  const TensorType first = first_type();
+  const DType dtype = rng.chance(75) ? first.dtype : hint("kind") ? dtype_for(*hint("kind")) : draft_.random_dtype();
+  Dims sizes = first.sizes;
+  if (rng.chance(40)) {
+    if (!sizes.empty() && rng.chance(50))
+      sizes.erase(sizes.begin(), sizes.begin() + static_cast<ptrdiff_t>(rng.below(sizes.size() + 1)));
+    for (Dim& d : sizes)
+      if (rng.chance(25)) d = 1;
+  }
+  return like(sizes, dtype, divisor_domain());
+}
+
+ValueId Operands::bool_peer() { return like(first_type().sizes, DType::Bool); }
+
+}  // namespace edgec::random_graphs

@@ -1,0 +1,196 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "ir/op.h"
+#include "ops/table.h"
+
+// The operator table beside torch's schemas and ExecuTorch's edge dtype rows (tests/ops/*.txt, made by scripts/gen_torch_facts.py).
+namespace edgec {
+namespace {
+
+std::vector<std::string> lines_of(const std::string& file) {
+  std::ifstream in(std::string(EDGEC_TESTS_DIR) + "/ops/" + file);
+  std::vector<std::string> out;
+  for (std::string line; std::getline(in, line);)
+    if (!line.empty() && line[0] != '#') out.push_back(line);
+  return out;
+}
+
+bool same(const Param& a, const Param& b) {
+  return a.name == b.name && a.type == b.type && a.optional == b.optional && a.list == b.list && a.list_of_optional == b.list_of_optional &&
+         a.list_size == b.list_size && a.kwarg_only == b.kwarg_only && a.alias == b.alias && a.written == b.written &&
+         a.default_value.has_value() == b.default_value.has_value() && (!a.default_value || a.default_value->value == b.default_value->value);
+}
+
+bool same(const Return& a, const Return& b) { return a.type == b.type && a.list == b.list && a.alias == b.alias && a.written == b.written; }
+
+TEST(Table, SchemasAreTorchs) {
+  ops::register_all();
+  std::map<std::string, Schema> torch;
+  for (const std::string& line : lines_of("torch_schemas.txt")) {
+    auto s = parse_schema(line);
+    ASSERT_TRUE(s) << line;
+    torch.emplace(s->full_name(), *s);
+  }
+  ASSERT_GT(torch.size(), 300u);
+  int compared = 0;
+  for (const OpDef* op : Registry::global().all()) {
+    const Schema& ours = op->schema();
+    if (ours.ns != "aten") continue;
+    auto it = torch.find(op->name());
+    if (it == torch.end()) {
+      ADD_FAILURE() << op->name() << " is no operator of torch";
+      continue;
+    }
+    ++compared;
+    const Schema& theirs = it->second;
+    const bool params = std::equal(ours.params.begin(), ours.params.end(), theirs.params.begin(), theirs.params.end(),
+                                   [](const Param& a, const Param& b) { return same(a, b); });
+    const bool returns = std::equal(ours.returns.begin(), ours.returns.end(), theirs.returns.begin(), theirs.returns.end(),
+                                    [](const Return& a, const Return& b) { return same(a, b); });
+    EXPECT_TRUE(params && returns) << op->schema_text;
+  }
+  EXPECT_GT(compared, 300);
+}
+
+// "T1:u8|i8" -> its dtypes; the class ties arguments of one row together.
+struct DTypeSet {
+  std::string cls;
+  std::vector<DType> dtypes;
+};
+
+DType edge_dtype(const std::string& name) {
+  static const std::map<std::string, DType> names = {{"b", DType::Bool}, {"u8", DType::U8},   {"i8", DType::I8},   {"i16", DType::I16},
+                                                     {"i32", DType::I32}, {"i64", DType::I64}, {"f16", DType::F16}, {"bf16", DType::BF16},
+                                                     {"f32", DType::F32}, {"f64", DType::F64}, {"u16", DType::U16}};
+  return names.at(name);
+}
+
+DTypeSet parse_set(const std::string& text) {
+  DTypeSet out;
+  const size_t colon = text.find(':');
+  out.cls = text.substr(0, colon);
+  std::istringstream in(text.substr(colon + 1));
+  for (std::string d; std::getline(in, d, '|');) out.dtypes.push_back(edge_dtype(d));
+  return out;
+}
+
+// An argument that a row says nothing of.
+std::optional<Arg> neutral(const Param& p) {
+  if (p.default_value) return default_arg(p);
+  if (p.optional) return Arg();
+  if (p.name == "dim" || p.name == "dims") return p.list ? Arg::ints({0}) : Arg(0);
+  if (p.list && (p.type == ArgType::Int || p.type == ArgType::SymInt)) return Arg::ints(std::vector<int64_t>(static_cast<size_t>(std::max(p.list_size, 1)), 1));
+  if (p.type == ArgType::Int || p.type == ArgType::SymInt || p.type == ArgType::Scalar) return Arg(0);
+  if (p.type == ArgType::Bool) return Arg(false);
+  if (p.type == ArgType::Float) return Arg(0.5);
+  return std::nullopt;
+}
+
+Arg number_of(DType d) {
+  if (d == DType::Bool) return Arg(true);
+  if (is_float(d)) return Arg(1.5);
+  return Arg(2);
+}
+
+// Every combination of dtypes that a row allows gives the result dtype that the row says.
+TEST(Table, ResultDTypesAreThoseOfTheEdgeRows) {
+  ops::register_all();
+  std::map<std::string, std::vector<std::map<std::string, DTypeSet>>> rows;
+  for (const std::string& line : lines_of("edge_dtypes.txt")) {
+    std::istringstream in(line);
+    std::string op, item;
+    in >> op;
+    std::map<std::string, DTypeSet> row;
+    while (in >> item) {
+      const size_t eq = item.find('=');
+      row[item.substr(0, eq)] = parse_set(item.substr(eq + 1));
+    }
+    rows[op].push_back(std::move(row));
+  }
+  // Rows that are wrong against torch itself, or say what no argument of the schema carries.
+  const std::set<std::string> deviations = {
+      "aten::max_pool2d_with_indices",
+  };
+  int checked = 0, operators = 0;
+  std::set<std::string> wrong;
+  for (const auto& [name, alternatives] : rows) {
+    std::string ours = "aten." + name.substr(6);
+    const OpDef* op = Registry::global().find(ours);
+    if (!op && ours.find("_copy") != std::string::npos) op = Registry::global().find(std::string(ours).replace(ours.find("_copy"), 5, ""));
+    if (!op || (!op->infer && !(op->shape && op->dtype))) continue;
+    ++operators;
+    // Argument dtypes -> allowed results, over all rows.
+    std::map<std::vector<std::pair<std::string, DType>>, std::set<DType>> allowed;
+    for (const auto& row : alternatives) {
+      std::vector<std::string> args;
+      for (const auto& [arg, set] : row)
+        if (!arg.starts_with("__ret")) args.push_back(arg);
+      if (!row.count("__ret_0")) continue;
+      std::vector<size_t> at(args.size(), 0);
+      for (bool more = true; more;) {
+        std::map<std::string, DType> classes;
+        std::vector<std::pair<std::string, DType>> key;
+        bool consistent = true;
+        for (size_t i = 0; i < args.size(); ++i) {
+          const DTypeSet& s = row.at(args[i]);
+          const DType d = s.dtypes[at[i]];
+          consistent = consistent && (!classes.count(s.cls) || classes[s.cls] == d);
+          classes[s.cls] = d;
+          key.emplace_back(args[i], d);
+        }
+        if (consistent) {
+          const DTypeSet& ret = row.at("__ret_0");
+          for (DType d : ret.dtypes)
+            if (!classes.count(ret.cls) || classes[ret.cls] == d) allowed[key].insert(d);
+        }
+        more = false;
+        for (size_t i = 0; i < at.size() && !more; ++i) {
+          if (++at[i] < row.at(args[i]).dtypes.size()) more = true;
+          else at[i] = 0;
+        }
+      }
+    }
+    for (const auto& [key, results] : allowed) {
+      Graph g(std::make_shared<sym::Context>());
+      std::map<std::string, DType> given(key.begin(), key.end());
+      std::vector<Arg> args;
+      bool callable = true;
+      for (const Param& p : op->schema().params) {
+        auto it = given.find(p.name);
+        if (it != given.end() && p.type == ArgType::DType) {
+          args.push_back(it->second);
+        } else if (it != given.end() && p.type == ArgType::Tensor) {
+          const ValueId v = g.add_input(p.name, Type::of(TensorType{it->second, {Dim(1), Dim(1), Dim(1), Dim(1)}, {}, {}}));
+          args.push_back(p.list ? Arg(ArgList{v}) : Arg(v));
+        } else if (it != given.end()) {
+          args.push_back(number_of(it->second));
+        } else if (auto a = neutral(p)) {
+          args.push_back(*a);
+        } else {
+          callable = false;
+        }
+      }
+      if (!callable) continue;
+      auto types = infer(g, *op, args);
+      if (!types || types->empty() || !(*types)[0].is_tensor()) continue;  // the sizes made up here do not suit the operator
+      ++checked;
+      if (!results.count((*types)[0].tensor.dtype) && wrong.insert(name).second && !deviations.count(name)) {
+        std::string text;
+        for (const auto& [arg, d] : key) text += " " + arg + "=" + std::string(edgec::name(d));
+        ADD_FAILURE() << name << text << ": we give " << edgec::name((*types)[0].tensor.dtype) << ", the row " << edgec::name(*results.begin());
+      }
+    }
+  }
+  EXPECT_GT(operators, 80);
+  EXPECT_GT(checked, 2000);
+  EXPECT_LE(deviations.size(), 30u);
+}
+
+}  // namespace
+}  // namespace edgec
