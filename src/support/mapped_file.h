@@ -16,6 +16,9 @@ class MappedFile {
  public:
   static Result<std::shared_ptr<const MappedFile>> open(const std::string& path);
 
+  // Bytes that are in memory already, as if they had been read.
+  static std::shared_ptr<const MappedFile> of(std::vector<std::byte> bytes);
+
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
   ~MappedFile();
