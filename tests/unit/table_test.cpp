@@ -22,9 +22,11 @@ std::vector<std::string> lines_of(const std::string& file) {
 }
 
 bool same(const Param& a, const Param& b) {
+  // torch prints these defaults by number or by name, depending on the operator.
+  const bool numbered = a.type == ArgType::MemoryFormat || a.type == ArgType::DType;
   return a.name == b.name && a.type == b.type && a.optional == b.optional && a.list == b.list && a.list_of_optional == b.list_of_optional &&
          a.list_size == b.list_size && a.kwarg_only == b.kwarg_only && a.alias == b.alias && a.written == b.written &&
-         a.default_value.has_value() == b.default_value.has_value() && (!a.default_value || a.default_value->value == b.default_value->value);
+         a.default_value.has_value() == b.default_value.has_value() && (!a.default_value || numbered || a.default_value->value == b.default_value->value);
 }
 
 bool same(const Return& a, const Return& b) { return a.type == b.type && a.list == b.list && a.alias == b.alias && a.written == b.written; }
@@ -67,7 +69,7 @@ struct DTypeSet {
 DType edge_dtype(const std::string& name) {
   static const std::map<std::string, DType> names = {{"b", DType::Bool}, {"u8", DType::U8},   {"i8", DType::I8},   {"i16", DType::I16},
                                                      {"i32", DType::I32}, {"i64", DType::I64}, {"f16", DType::F16}, {"bf16", DType::BF16},
-                                                     {"f32", DType::F32}, {"f64", DType::F64}, {"u16", DType::U16}};
+                                                     {"f32", DType::F32}, {"f64", DType::F64}, {"u16", DType::U16}, {"c64", DType::C64}};
   return names.at(name);
 }
 
