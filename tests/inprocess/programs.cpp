@@ -1,6 +1,7 @@
 #include "support/mapped_file.h"
 #include "inprocess/programs.h"
 
+#include "support/mapped_file.h"
 #include "support/sink.h"
 
 namespace edgec::inprocess {

@@ -139,7 +139,11 @@ class Writer:
         args, kwargs = copied(args), {k: copied(v) for k, v in kwargs.items()}
         calls = [self._call(op, args, kwargs, symbols, torch_fn, refused) for symbols in sizes]
         specs = [t for t in flat_tensors([*args, *kwargs.values()])]
-        name = name or "_".join(t.type_text().replace(", ", "x").replace("[", "_").replace("]", "").replace(" ", "") for t in specs[:2]) or "plain"
+        name = (
+            name
+            or "_".join(t.type_text().replace(", ", "x").replace("[", "_").replace("]", "").replace(" ", "") for t in specs[:2])
+            or "plain"
+        )
         n = self.names[(op, name)] = self.names.get((op, name), 0) + 1
         name += f"~{n}" if n > 1 else ""
         out = [f"case {op} {name}"]
@@ -158,7 +162,7 @@ class Writer:
         def real(a):
             if isinstance(a, T):
                 t, line, values = a.fill(self.seed(op, len(made["lines"]) + len(made["weights"])), symbols)
-                if a.weight: made["weights"].append(values)
+                if a.weight:made["weights"].append(values)
                 else: made["lines"].append(line)
                 return t
             if isinstance(a, Sym): return a.value(symbols)
@@ -203,7 +207,9 @@ class Writer:
         if base.startswith("__i") or (base.endswith("_") and not base.startswith("__")):  # in place: on a copy
             lines.append(f"  %c = aten.clone({texts[0]})")
             texts[0] = "%c"
-            types = " : " + specs[0].type_text()
+            result = call["outputs"][0]
+            same = list(result.shape) == specs[0].sizes({n: r[0] for n, r in where.items()})
+            types = " : " + (specs[0].type_text() if same else f"{NAMES[result.dtype]}[{', '.join(map(str, result.shape))}]")
         lines.append(f"  {', '.join(outputs)} = {op}({', '.join(texts)}){types}")
         returned = []
         for text, r in zip(outputs, call["outputs"] or [None]):
@@ -237,7 +243,7 @@ def arg_text(a, names):
     if isinstance(a, bool): return "true" if a else "false"
     if isinstance(a, float): return repr(a)
     if isinstance(a, torch.dtype): return NAMES[a]
-    if isinstance(a, torch.memory_format): return str(a).removeprefix("torch.").removesuffix("_format")
+    if isinstance(a, torch.memory_format): return str(a).removeprefix("torch.")
     if isinstance(a, torch.device): return "none"
     if isinstance(a, str): return '"' + a + '"'
     if isinstance(a, (list, tuple)): return "[" + ", ".join(arg_text(v, names) for v in a) + "]"
@@ -245,5 +251,5 @@ def arg_text(a, names):
 
 
 def bytes_of(t):
-    t = t.detach().contiguous()
+    t = t.detach().clone(memory_format=torch.contiguous_format)
     return t.reshape(-1).view(U8).numpy().tobytes() if t.numel() else b""
