@@ -358,9 +358,9 @@ class PlanCheck {
   void read(uint32_t v, int32_t instruction) {
     const Range& r = ranges_[v];
     if (r.empty()) return;
+    // Without a write in this run there is nothing of it to lose: the way leads past a loop that has turns for certain.
+    if (is_written_[v] && !is_state_[v] && !is_input_[v] && written_at_[v] < run_start_) return;
     if (has_content_[v]) {
-      // Without a write in this run there is nothing of it to lose: the way leads past a loop that has turns for certain.
-      if (!is_state_[v] && written_at_[v] < run_start_) return;
       shadow_.each(r, [&](const Shadow::Piece& p) {
         ++work_;
         if (p.writer != v && !updates(p, v, instruction)) report(v, p.writer, instruction, p.instruction);
