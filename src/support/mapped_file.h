@@ -15,6 +15,7 @@ namespace edgec {
 class MappedFile {
  public:
   static Result<std::shared_ptr<const MappedFile>> open(const std::string& path);
+  static std::shared_ptr<const MappedFile> of(std::vector<std::byte> bytes);  // a file that was never written
 
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;

@@ -1,5 +1,6 @@
 #include "inprocess/programs.h"
 
+#include "support/mapped_file.h"
 #include "support/sink.h"
 
 namespace edgec::inprocess {
@@ -24,8 +25,7 @@ Result<std::vector<std::byte>> compile(Program& program, const pipeline::Options
 }
 
 Result<runtime::Runner> load(std::vector<std::byte> bytes) {
-  auto kept = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
-  EDGEC_TRY(runtime::Runner runner, runtime::Runner::load({*kept, kept}));
+  EDGEC_TRY(runtime::Runner runner, runtime::Runner::load(MappedFile::of(std::move(bytes))));
   EDGEC_TRY_VOID(runner.load_methods(runner.method_names()));
   return runner;
 }
