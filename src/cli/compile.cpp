@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/report.h"
 #include "pipeline/constants.h"
 #include "pipeline/pipeline.h"
 #include "support/output_file.h"
@@ -16,7 +17,7 @@ namespace {
 struct CompileArgs {
   std::string model, output;
   std::vector<std::string> methods, constants, bounds, disabled, dumps;
-  std::string depfile;
+  std::string depfile, report;
   bool no_guards = false, timings = false, quiet = false, no_alloc_input = false, no_alloc_output = false,
        verify_passes = false;
   int64_t align_plan = 16;
@@ -72,8 +73,11 @@ Result<pipeline::Options> options_of(const CompileArgs& args) {
   for (const std::string& p : args.disabled) {
     if (!passes::find_pass(p))
       return usage_error(fmt::format("error: --no-pass {}: no such pass; `edgec passes` lists them", p));
+    if (!pipeline::is_lever(p))
+      return usage_error(fmt::format("error: --no-pass {}: no program can be made without this pass", p));
     o.disabled_passes.insert(p);
   }
+  if (args.report.ends_with(".html")) return usage_error("error: --report writes JSON; name the file F.json");
   o.guards = !args.no_guards;
   o.verify_every_pass = args.verify_passes;
   o.plan.alloc_graph_input = !args.no_alloc_input;
@@ -87,6 +91,12 @@ Result<pipeline::Options> options_of(const CompileArgs& args) {
   return o;
 }
 
+Status write_text(const std::string& path, const std::string& text) {
+  EDGEC_TRY(OutputFile file, OutputFile::create(path));
+  EDGEC_TRY_VOID(file.write(text));
+  return file.commit();
+}
+
 // --dump-ir STAGE[=FILE]: the text form when the stage is reached; without a file to stderr.
 Status dump(const std::vector<std::string>& dumps, Stage stage, const Program& program) {
   for (const std::string& d : dumps) {
@@ -97,9 +107,7 @@ Status dump(const std::vector<std::string>& dumps, Stage stage, const Program& p
       fmt::print(stderr, "{}", text);
       continue;
     }
-    EDGEC_TRY(OutputFile file, OutputFile::create(d.substr(eq + 1)));
-    EDGEC_TRY_VOID(file.write(text));
-    EDGEC_TRY_VOID(file.commit());
+    EDGEC_TRY_VOID(write_text(d.substr(eq + 1), text));
   }
   return {};
 }
@@ -114,6 +122,26 @@ std::string escaped_for_make(const std::string& path) {
   return out;
 }
 
+Status add_constants(Program& program, const CompileArgs& args) {
+  for (const std::string& c : args.constants) {
+    EDGEC_TRY(ConstantMethod constant, constant_of(c));
+    for (const auto& other : program.constant_methods)
+      if (other.name == constant.name)
+        return usage_error(fmt::format("error: constant method {} is given twice", constant.name));
+    for (const auto& m : program.methods)
+      if (m->name == constant.name)
+        return usage_error(fmt::format("error: {} is a method and a constant method", constant.name));
+    program.constant_methods.push_back(std::move(constant));
+  }
+  return {};
+}
+
+Status write_depfile(const CompileArgs& args, const std::vector<std::pair<std::string, std::string>>& methods) {
+  std::string text = escaped_for_make(args.output) + ":";
+  for (const auto& [_, path] : methods) text += " " + escaped_for_make(path);
+  return write_text(args.depfile, text + "\n");
+}
+
 Status compile(const CompileArgs& args) {
   EDGEC_TRY(auto methods, methods_of(args));
   EDGEC_TRY(pipeline::Options options, options_of(args));
@@ -125,63 +153,68 @@ Status compile(const CompileArgs& args) {
 
   std::vector<pipeline::Timing> timings;
   EDGEC_TRY(auto program, pipeline::load(methods, timings));
-  for (const std::string& c : args.constants) {
-    EDGEC_TRY(ConstantMethod constant, constant_of(c));
-    for (const auto& other : program->constant_methods)
-      if (other.name == constant.name)
-        return usage_error(fmt::format("error: constant method {} is given twice", constant.name));
-    for (const auto& m : program->methods)
-      if (m->name == constant.name)
-        return usage_error(fmt::format("error: {} is a method and a constant method", constant.name));
-    program->constant_methods.push_back(std::move(constant));
-  }
+  EDGEC_TRY_VOID(add_constants(*program, args));
   EDGEC_TRY(pipeline::Outcome out, pipeline::compile(*program, options));
   if (!out.warnings.empty() && !args.quiet) fmt::print(stderr, "{}\n", printable(out.warnings));
   EDGEC_TRY_VOID(pipeline::write_file(out.emitted.program, args.output, options.write));
-  if (!args.depfile.empty()) {
-    EDGEC_TRY(OutputFile file, OutputFile::create(args.depfile));
-    std::string text = escaped_for_make(args.output) + ":";
-    for (const auto& [_, path] : methods) text += " " + escaped_for_make(path);
-    EDGEC_TRY_VOID(file.write(text + "\n"));
-    EDGEC_TRY_VOID(file.commit());
-  }
-  if (args.timings) {
-    timings.insert(timings.end(), out.timings.begin(), out.timings.end());
-    for (const auto& t : timings) fmt::print(stderr, "{:>10.3f} ms  {}\n", t.seconds * 1e3, t.what);
-  }
+  timings.insert(timings.end(), out.timings.begin(), out.timings.end());
+  if (!args.depfile.empty()) EDGEC_TRY_VOID(write_depfile(args, methods));
+  if (!args.report.empty()) EDGEC_TRY_VOID(write_text(args.report, report_json(*program, out, timings)));
+  if (args.timings)
+    for (const auto& t : timings) fmt::print(stderr, "{:>10.3f} ms  {}\n", t.seconds * 1e3, printable(t.what));
   return {};
 }
+
+constexpr const char* kFooter =
+    "A program has one method \"forward\" from MODEL, or the methods given with --method; constant methods are added "
+    "with\n"
+    "--constant. Weights that are equal by content are stored once. Same input, options and version: same bytes.\n"
+    "\n"
+    "Sizes may stay dynamic. Memory is planned for the largest ones, so a size without an upper bound is an error "
+    "that\n"
+    "names the input and its dim; --bound gives the bound. The program starts with checks that each size is within the "
+    "range\n"
+    "it was exported with; --no-guards leaves them out.\n"
+    "\n"
+    "A message names the line of the model's Python code. The output keeps its old content unless all went well.";
 
 }  // namespace
 
 void add_compile_command(CLI::App& app, Invocation& invocation) {
   auto* cmd = app.add_subcommand("compile", "compile .pt2 models to one .pte program");
   auto args = std::make_shared<CompileArgs>();
-  cmd->add_option("MODEL", args->model, "model saved by torch.export.save; becomes method \"forward\"");
-  cmd->add_option("-o,--output", args->output, "the program to write")->required();
-  cmd->add_option("--method", args->methods, "NAME=FILE.pt2: a method of the program (repeatable)")
-      ->allow_extra_args(false);
-  cmd->add_option("--constant", args->constants, "NAME=JSON: a constant method, e.g. get_max_seq_len=128 (repeatable)")
-      ->allow_extra_args(false);
-  cmd->add_option("--bound", args->bounds,
-                  "SYMBOL=N or N: upper bound of a size (or of all) that the model leaves open (repeatable)")
-      ->allow_extra_args(false);
+  cmd->footer(kFooter);
+  const auto repeatable = [cmd](const char* name, std::vector<std::string>& to, const char* value, const char* what) {
+    cmd->add_option(name, to, what)->allow_extra_args(false)->type_name(value);
+  };
+  cmd->add_option("MODEL", args->model, "saved by torch.export.save; becomes method \"forward\"")
+      ->type_name("MODEL.pt2");
+  cmd->add_option("-o,--output", args->output, "the program to write")->required()->type_name("OUT.pte");
+  repeatable("--method", args->methods, "NAME=FILE.pt2", "a method of the program; repeatable");
+  repeatable("--constant", args->constants, "NAME=JSON",
+             "a method without inputs that gives this number, bool, string or list of them, for example "
+             "get_max_seq_len=128; repeatable");
+  repeatable("--bound", args->bounds, "[SYMBOL=]N",
+             "upper bound of a size that the model leaves open, or of all of them; repeatable");
   cmd->add_flag("--no-guards", args->no_guards, "no range checks of sizes at the program's start");
-  cmd->add_option("--no-pass", args->disabled, "NAME: leave out an optimizing pass (repeatable; see `edgec passes`)")
-      ->allow_extra_args(false);
+  repeatable("--no-pass", args->disabled, "NAME", "leave out an optimizing pass; repeatable; see `edgec passes`");
   cmd->add_flag("--no-alloc-graph-input", args->no_alloc_input,
                 "inputs are not part of the memory plan: the caller's memory is used");
   cmd->add_flag("--no-alloc-graph-output", args->no_alloc_output,
                 "outputs are not part of the memory plan: the caller gives memory");
   cmd->add_option("--align-plan", args->align_plan,
-                  "alignment of planned tensors in bytes (a power of two, at least 16)");
+                  "alignment of planned tensors in bytes: a power of two, at least 16 (default 16)")
+      ->type_name("N");
   cmd->add_option("--align-segments", args->align_segments,
-                  "alignment of the file's segments in bytes (a power of two)");
-  cmd->add_option(
-         "--dump-ir", args->dumps,
-         "STAGE[=FILE]: the program as text at a stage: aten, functional, core, edge, backend, exec (repeatable)")
-      ->allow_extra_args(false);
-  cmd->add_option("--depfile", args->depfile, "write a make dependency file");
+                  "alignment of the file's segments in bytes: a power of two (default 128)")
+      ->type_name("N");
+  repeatable("--dump-ir", args->dumps, "STAGE[=FILE]",
+             "the program as text when it reaches a stage (aten, functional, core, edge, backend, exec), to stderr or "
+             "to FILE; repeatable");
+  cmd->add_option("--report", args->report,
+                  "write JSON: instructions with the model's lines, the memory plan, where the time went")
+      ->type_name("F.json");
+  cmd->add_option("--depfile", args->depfile, "write the models that the program depends on, for make")->type_name("F");
   cmd->add_flag("--verify-passes", args->verify_passes, "check the stage's rules after every pass");
   cmd->add_flag("--timings", args->timings, "where the time went, to stderr");
   cmd->add_flag("--quiet", args->quiet, "no warnings");

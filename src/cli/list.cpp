@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "ops/table.h"
 #include "passes/pass.h"
+#include "pipeline/pipeline.h"
 
 // `edgec ops`, `edgec passes`, `edgec backends`: the compiler's registries. docs/ops.md and docs/passes.md are their
 // output with --markdown.
@@ -108,7 +109,7 @@ Table all_passes(bool as_markdown) {
       {}};
   for (const passes::PassInfo& p : passes::all_passes())
     table.rows.push_back({quoted_code(std::string(p.name), as_markdown), std::string(name(p.from)),
-                          std::string(name(p.to)), std::string(p.summary)});
+                          std::string(name(p.to)), pipeline::is_lever(p.name) ? "yes" : "", std::string(p.summary)});
   return table;
 }
 

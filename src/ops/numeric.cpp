@@ -84,6 +84,15 @@ ValueId log_sum_exp(Builder& b, ValueId x, const Axes& axes, bool keepdim) {
 
 ValueId matmul(Builder& b, ValueId x, ValueId y) { return b.call("aten.matmul", {x, y}); }
 
+Values filled(Builder& b, const Call& c) {
+  Values out;
+  if (auto types = infer(c.graph(), c.op(), c.args()); !types)
+    b.fail(types.failure().message);
+  else
+    for (const Type& t : *types) out.push_back(b.full(t.tensor.sizes, 0, t.tensor.dtype));
+  return out;
+}
+
 static Arg cast_floats(Builder& b, const Arg& a, DType dtype) {
   if (a.is_list()) {
     ArgList items;

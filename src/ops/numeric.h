@@ -27,6 +27,8 @@ ValueId vector_norm(Builder& b, ValueId x, double p, const Axes& axes, bool keep
 ValueId log_sum_exp(Builder& b, ValueId x, const Axes& axes, bool keepdim);
 ValueId matmul(Builder& b, ValueId x, ValueId y);
 
+// Zeros for every result of the call: what is computed of tensors without elements.
+Values filled(Builder& b, const Call& c);
 // The call with all floats in `dtype`; float results are cast back to the dtypes they have in the call.
 Values recomputed(Builder& b, const Call& c, DType dtype);
 // Some float argument has a dtype that `is` accepts.

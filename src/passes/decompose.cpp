@@ -19,7 +19,7 @@ bool runs(const OpDef& op) {
 
 class Decomposer {
  public:
-  Decomposer(Graph& g, PassContext& cx) : rw_(g), g_(g), cx_(cx), budget_(1000 + 200 * g.node_count()) {}
+  Decomposer(Graph& g, PassContext& cx) : rw_(g), g_(g), cx_(cx), budget_(200'000 + 200 * g.node_count()) {}
 
   void run() {
     for (NodeId id = g_.first(); id;) id = visit(id);

@@ -43,6 +43,7 @@ class Functionalizer {
     for (NodeId id : g_.nodes_in_order()) visit(id);
     for (Arg& a : g_.outputs) for_each_value(a, [&](ValueId& v) { v = read(v, nullptr, {}); });
     if (&g_ == m_.graph.get()) add_mutation_outputs();
+    else refuse_writes_to_inputs();
     return outcome(cx_);
   }
 
@@ -103,6 +104,7 @@ class Functionalizer {
   void write(ValueId v, ValueId value, Builder& b) {
     auto it = views_.find(v);
     if (it == views_.end()) return b.fail("a write to something that is no tensor");
+    if (!first_write_) first_write_ = b.loc();
     View& view = it->second;
     StorageState& s = storages_[view.storage];
     std::vector<ValueId> wholes = {s.current};
@@ -119,9 +121,37 @@ class Functionalizer {
     const Schema& schema = before.op->schema();
     for (Arg& a : g_.node(id).args) for_each_value(a, [&](ValueId& v) { v = read(v, before.loc, id); });
     if (before.op->known && schema.mutates()) return visit_write(id, before);
+    if (updates_running_statistics(before)) return visit_batch_norm(id, before);
     if (before.op->known && schema.is_view() && aliases(before)) return visit_view(id, before);
     for (ValueId r : before.results)
       if (g_.type(r).is_tensor()) own(r, r);
+  }
+
+  // Batch norm in training mode writes its running statistics, which its schema does not say.
+  bool updates_running_statistics(const Node& n) const {
+    if (n.op->name() != "aten.batch_norm" && n.op->name() != "aten.native_batch_norm") return false;
+    const Call c(g_, *n.op, n.args);
+    return c.flag("training") && c.is_tensor("running_mean") && c.is_tensor("running_var");
+  }
+
+  void visit_batch_norm(NodeId id, const Node& before) {
+    const Node now = g_.node(id);
+    const Call original(g_, *before.op, before.args), current(g_, *now.op, now.args);
+    const std::string module = before.loc && !before.loc->module_path.empty() ? before.loc->module_path : "the model";
+    cx_.diag.warning(before.loc, fmt::format("batch norm {} is in training mode: every call updates its running statistics", module),
+                     "export the model after model.eval() if that is not wanted");
+    Builder b(g_, before.loc, id);
+    std::vector<Arg> args;
+    for (const char* p : {"input", "weight", "bias", "running_mean", "running_var", "training", "momentum", "eps"}) args.push_back(current.arg(p));
+    const ValueId mean = original.value("running_mean"), var = original.value("running_var");
+    const auto made = b.call_all("aten._native_batch_norm_legit_functional", std::move(args));
+    if (!b.failed()) {
+      write(mean, made[3], b);
+      write(var, made[4], b);
+      for (size_t i = 0; i < before.results.size(); ++i) own(before.results[i], made[i]);
+    }
+    check(b, before.loc);
+    g_.erase(id);
   }
 
   // Views by schema that copy in some cases: then what they give has memory of its own.
@@ -254,6 +284,14 @@ class Functionalizer {
     m_.outputs.insert(m_.outputs.begin() + static_cast<ptrdiff_t>(at), specs.begin(), specs.end());
   }
 
+  // What a branch or a turn writes to, the graph around it would have to see.
+  void refuse_writes_to_inputs() {
+    for (ValueId v : g_.inputs)
+      if (auto it = views_.find(v); it != views_.end() && storages_[it->second.storage].version > 0)
+        cx_.diag.error(first_write_, fmt::format("a branch or loop body writes to its operand \"{}\"", g_.value(v).name),
+                       "give the new value out as a result, and write it behind the branch or loop");
+  }
+
   void check(Builder& b, const Location& loc) {
     if (b.failed()) cx_.diag.error(loc, b.status().failure().message);
   }
@@ -263,14 +301,16 @@ class Functionalizer {
   PassContext& cx_;
   std::vector<StorageState> storages_;
   std::unordered_map<ValueId, View> views_;
+  Location first_write_;
 };
 
-// Strides matter to aliasing only; layouts of computed values are decided by passes/dim_order.
-void forget_layouts(Graph& g) {
+// Strides matter to aliasing only; layouts of computed values are decided by passes/dim_order. Operands of branches and
+// loops are contiguous.
+void forget_layouts(Graph& g, bool main) {
   for (uint32_t i = 0; i < g.value_count(); ++i) {
     Value& v = g.value(ValueId(i));
     v.type.tensor.strides.clear();
-    if (v.def) v.type.tensor.dim_order.clear();
+    if (v.def || !main) v.type.tensor.dim_order.clear();
   }
 }
 
@@ -281,7 +321,7 @@ Status functionalize(Program& p, PassContext& cx) {
     std::vector<DimOrder> layouts;  // of the outputs, as the archive has them
     for (const Arg& a : g.outputs) layouts.push_back(a.is_value() ? g.tensor(a.value()).dim_order : DimOrder{});
     EDGEC_TRY_VOID(Functionalizer(m, g, cx).run());
-    forget_layouts(g);
+    forget_layouts(g, &g == m.graph.get());
     if (&g != m.graph.get()) return Status();
     for (InputSpec& in : m.inputs)
       for (const OutputSpec& out : m.outputs) in.mutated = in.mutated || (out.kind != OutputSpec::Kind::UserOutput && out.target == in.name);

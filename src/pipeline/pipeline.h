@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "emit/lower.h"
 #include "memory/plan.h"
@@ -17,7 +18,7 @@ struct Options {
   std::optional<int64_t> bound_all;       // the same for all of them
   bool guards = true;                     // range checks at the program's start
   std::set<std::string> disabled_passes;
-  bool verify_every_pass = false;         // the stage's rules after each pass, not only at the end of each stage
+  bool verify_every_pass = false;  // the stage's rules after each pass, not only at the end of each stage
   memory::PlanOptions plan;
   pte::WriteOptions write;
   std::function<Status(Stage, const Program&)> on_stage;  // dumps; called when a stage is reached
@@ -36,8 +37,12 @@ struct Outcome {
   std::string warnings;
 };
 
+// A pass that --no-pass may leave out; later stages cannot do without the others.
+bool is_lever(std::string_view pass);
+
 // A program of one or more methods: method name -> .pt2 file.
-Result<std::unique_ptr<Program>> load(const std::vector<std::pair<std::string, std::string>>& methods, std::vector<Timing>& timings);
+Result<std::unique_ptr<Program>> load(const std::vector<std::pair<std::string, std::string>>& methods,
+                                      std::vector<Timing>& timings);
 // ATen to Exec to program file contents. The program is transformed in place.
 Result<Outcome> compile(Program& program, const Options& options);
 // Lowers a program up to a stage (Exec: planned).

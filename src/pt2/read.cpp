@@ -52,8 +52,9 @@ class Reader {
     EDGEC_TRY(int64_t major, version.integer("major"));
     if (major != kSupportedMajor) {
       auto torch = root.find("torch_version");
-      return model_error(fmt::format("{}: export schema {} (torch {}) is not supported; schema {} is (torch 2.7 to 2.14)", archive_.path(), major,
-                                     torch && torch->is_string() ? std::string(*torch->as_string()) : "?", kSupportedMajor));
+      return model_error(fmt::format(
+          "{}: export schema {} (torch {}) is not supported; schema {} is (torch 2.7 to 2.14)", archive_.path(), major,
+          torch && torch->is_string() ? std::string(*torch->as_string()) : "?", kSupportedMajor));
     }
     return {};
   }
@@ -200,7 +201,8 @@ class Reader {
       return define(input, name, s.g.add_input(std::string(name), std::move(t)), s);
     }
     if (kind == "as_custom_obj" && s.depth == 0) return {};  // no value: only an error where something uses it
-    if (kind == "as_custom_obj") return model_error(fmt::format("{}: sub-graphs with objects are not supported", archive_.path()));
+    if (kind == "as_custom_obj")
+      return model_error(fmt::format("{}: sub-graphs with objects are not supported", archive_.path()));
     s.g.add_input("literal", Type::none());
     return {};
   }
@@ -386,9 +388,10 @@ class Reader {
     auto it = s.names.find(name);
     if (it == s.names.end() && s.depth == 0)
       if (auto whole = subclasses_->whole(name))
-        return model_error(fmt::format("{}: {}: the weight {} is used as a whole, which is not supported\n  "
-                                       "call torchao.utils.unwrap_tensor_subclass(model) before the export",
-                                       archive_.path(), at.path(), *whole));
+        return model_error(
+            fmt::format("{}: {}: the weight {} is used as a whole, which is not supported\n  "
+                        "call torchao.utils.unwrap_tensor_subclass(model) before the export",
+                        archive_.path(), at.path(), *whole));
     if (it == s.names.end()) return at.error(fmt::format("value \"{}\" is used but not defined", name));
     return Arg(it->second);
   }
@@ -477,8 +480,8 @@ class Reader {
     }
     if (kind == "as_custom_obj") {
       auto name = held.find("class_fqn");
-      return model_error(fmt::format("{}: {}: an object of class {} is used, which is not supported", archive_.path(), v.path(),
-                                     name && name->is_string() ? *name->as_string() : "?"));
+      return model_error(fmt::format("{}: {}: an object of class {} is used, which is not supported", archive_.path(),
+                                     v.path(), name && name->is_string() ? *name->as_string() : "?"));
     }
     return v.error(fmt::format("arguments of kind {} are not supported", kind));
   }
@@ -537,7 +540,9 @@ class Reader {
     for (const auto& i : inner) {
       InputSpec in;
       EDGEC_TRY_VOID(fits(spec, i.weight, i.data, m_.graph->inputs[m_.inputs.size()]));
-      in.kind = kind == "parameter" ? InputSpec::Kind::Parameter : kind == "buffer" ? InputSpec::Kind::Buffer : InputSpec::Kind::Constant;
+      in.kind = kind == "parameter" ? InputSpec::Kind::Parameter
+                : kind == "buffer"  ? InputSpec::Kind::Buffer
+                                    : InputSpec::Kind::Constant;
       in.name = i.weight;
       in.data = i.data;
       in.persistent = !persistent || !persistent->is_bool() || *persistent->as_bool();
@@ -572,7 +577,9 @@ class Reader {
     const Type& t = m_.graph->type(input);
     bool same = t.is_tensor() && t.tensor.dtype == data.dtype && t.tensor.sizes.size() == data.sizes.size();
     for (size_t i = 0; same && i < data.sizes.size(); ++i) same = t.tensor.sizes[i] == Dim(data.sizes[i]);
-    if (!same) return at.error(fmt::format("weight \"{}\": the graph wants {}, the archive holds {}[{}]", name, str(t), edgec::name(data.dtype), fmt::join(data.sizes, ", ")));
+    if (!same)
+      return at.error(fmt::format("weight \"{}\": the graph wants {}, the archive holds {}[{}]", name, str(t),
+                                  edgec::name(data.dtype), fmt::join(data.sizes, ", ")));
     return {};
   }
 

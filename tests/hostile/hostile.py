@@ -39,6 +39,16 @@ EXTREME = (  # in any JSON member, the first occurrence only
     (b'"max_val": ', b'"max_val": -'),
 )
 
+PICKLED = (  # in the pickle of any torch.save file; all must be refused
+    (b"ctorch._utils\n_rebuild_tensor_v2\n", b"cos\nsystem\n"),
+    (b"ctorch\nFloatStorage\n", b"ctorch\nDoubleStorage\n"),
+    (b"X\x01\x00\x00\x000", b"X\x04\x00\x00\x00../0"),  # the key of storage 0
+    (b"}q\x00", b"}q\x00h\x00h\x00s"),  # a dict that holds itself
+    (b"\x80\x02", b"\x80\x02" + b"(" * 100000 + b"]" * 100000),
+    (b"\x80\x02", b"\x80\x02\x8d" + b"\xff" * 8),
+    (b"ccollections\nOrderedDict\n", b"ccollections\nOrderedDict\nN\x86b"),
+)
+
 
 def with_member(archive, name, data):
     """The archive with one member's bytes replaced (left out with None); all CRCs right."""
@@ -78,7 +88,14 @@ def damages(name, raw, rng):
             for old, new in EXTREME:
                 if old in data:
                     yield f"{name} {old[:30]!r} to {new[:30]!r} in {member}", with_member(archive, member, data.replace(old, new, 1)), False
-        weight = re.search(r"/data/(weights/weight|constants/tensor)_\d+$", member)
+        if zipfile.is_zipfile(io.BytesIO(data)) and not re.search("inputs", member):
+            inner = zipfile.ZipFile(io.BytesIO(data))
+            pickle = next(n for n in inner.namelist() if n.endswith("/data.pkl"))
+            for old, new in PICKLED:
+                if old in inner.read(pickle):
+                    changed = with_member(inner, pickle, inner.read(pickle).replace(old, new, 1))
+                    yield f"{name} {old[:30]!r} to {new[:30]!r} in {member}", with_member(archive, member, changed), True
+        weight = re.search(r"/data/(weights/weight|constants/tensor)_\d+$|/data/weights/\w+\.pt$|^serialized_state_dict\.pt$", member)
         if weight and data:
             for size in sorted({0, len(data) // 2, len(data) - 1}):
                 yield f"{name} {member} of {size} instead of {len(data)} bytes", with_member(archive, member, data[:size]), True
@@ -120,7 +137,7 @@ def main():
     a = p.parse_args()
     rng, good, every = random.Random(7), 0, 0
     with concurrent.futures.ThreadPoolExecutor(a.jobs) as pool:
-        for name in a.models or ("mlp", "counter", "bert_dyn"):
+        for name in a.models or ("mlp", "counter", "bert_dyn", "mlp_torch_2_7", "mlp_torch_2_8", "ao_int8_weight_only"):
             case = cases.find(name)
             if not case:
                 print(f"{name}: not here")

@@ -165,7 +165,7 @@ class Writer:
             if isinstance(a, (list, tuple)): return [real(v) for v in a]
             return a
 
-        if refused and not torch_fn: torch_fn = lambda *a, **k: torch.zeros(1)
+        if refused and not torch_fn: torch_fn = lambda *a, **k: [torch.zeros(1)] * len(torch_op(op)._schema.returns)
         a, k = [real(v) for v in args], {n: real(v) for n, v in kwargs.items()}
         result = (torch_fn or torch_op(op))(*a, **k)
         for r in result if isinstance(result, (list, tuple)) else [result]:

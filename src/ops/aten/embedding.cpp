@@ -17,14 +17,28 @@ Dim bag_count(const Call& c) {
   return c.flag("include_last_offset") ? offsets - 1 : offsets;
 }
 
+bool has_padding(const Call& c) { return c.has("padding_idx") && c.integer("padding_idx", -1) != -1; }
+
+// torch leaves the bags of the indices out where its fast path sums.
+bool tells_bags(const Call& c) {
+  const DType d = c.tensor("weight").dtype;
+  return c.integer("mode") != kSum || has_padding(c) || (d != DType::F32 && d != DType::F16);
+}
+
+// Without gradients torch counts a bag behind the last offset too.
+Dim counted_bags(const Call& c) {
+  return c.op().name() == "aten._embedding_bag_forward_only" ? c.tensor("offsets").sizes[0] : bag_count(c);
+}
+
+// The rows, the bag of every index, the size of every bag, and the index of the largest.
 Result<std::vector<Type>> bag_types(const Call& c) {
   const TensorType &weight = c.tensor("weight"), &indices = c.tensor("indices");
   if (weight.rank() != 2 || indices.rank() != 1 || c.rank("offsets") != 1)
     return model_error(c.op().name() + " takes a matrix, a vector of indices and a vector of offsets");
-  const Dim bags = bag_count(c);
-  const auto counts = [&](Dims sizes) { return Type::of({indices.dtype, std::move(sizes), {}, {}}); };
-  const Dims out = {bags, weight.sizes[1]};
-  return std::vector<Type>{Type::of({weight.dtype, out, {}, {}}), counts({indices.sizes[0]}), counts({bags}), counts(c.integer("mode") == kMax ? out : Dims{bags})};
+  const Dims out = {bag_count(c), weight.sizes[1]}, counts = {counted_bags(c)};
+  const auto whole = [&](Dims sizes) { return Type::of({c.tensor("offsets").dtype, std::move(sizes), {}, {}}); };
+  return std::vector<Type>{Type::of({weight.dtype, out, {}, {}}), whole({tells_bags(c) ? indices.sizes[0] : Dim(0)}), whole(counts),
+                           whole(c.integer("mode") == kMax ? out : counts)};
 }
 
 // The bag of every index: how many offsets do not lie behind it, less one.
@@ -54,36 +68,36 @@ Values largest_in_bags(Builder& b, const Call& c, ValueId rows, ValueId bag, Val
   const Values best = b.call_all("aten.max.dim", {where(b, unsqueeze(b, inside, 2), rows, number(b, -kInfinity, t.dtype)), 1});
   const ValueId index = b.view(pick(b, c.value("indices"), 0, b.view(best[1], {numel(out)})), out);
   const ValueId some = b.call("aten.any.dim", {inside, 1, true});
-  return {where(b, some, best[0], number(b, 0, t.dtype)), where(b, some, index, b.full({}, 0, c.tensor("indices").dtype))};
+  const ValueId chosen = where(b, some, index, b.full({}, 0, c.tensor("indices").dtype));
+  return {where(b, some, best[0], number(b, 0, t.dtype)), b.cast(chosen, c.tensor("offsets").dtype)};
 }
 
 Values embedding_bag(Builder& b, const Call& c) {
-  const int64_t mode = c.integer("mode"), padding = c.has("padding_idx") ? c.integer("padding_idx", -1) : -1;
-  const DType d = c.tensor("weight").dtype, wide = is_half(d) ? DType::F32 : d, index_dtype = c.tensor("indices").dtype;
-  const Dim n = c.tensor("indices").sizes[0], bags = bag_count(c), height = c.tensor("weight").sizes[0];
-  if (is_empty({n})) {
-    const Dim width = c.tensor("weight").sizes[1];
-    const auto none = [&](const Dims& sizes, DType dtype) { return b.full(sizes, 0, dtype); };
-    return {none({bags, width}, d), none({n}, index_dtype), none({bags}, index_dtype), none(mode == kMax ? Dims{bags, width} : Dims{bags}, index_dtype)};
-  }
+  const Dim n = c.tensor("indices").sizes[0], bags = bag_count(c), counts = counted_bags(c);
+  if (is_empty({n})) return filled(b, c);
+  const int64_t mode = c.integer("mode");
+  const DType d = c.tensor("weight").dtype, wide = is_half(d) ? DType::F32 : d, whole = c.tensor("offsets").dtype;
+  const bool padded = has_padding(c), tells = tells_bags(c);
+  Dim padding = padded ? c.dim("padding_idx") : Dim(-1);
+  if (sym::less(padding, 0) == sym::Proof::Yes) padding = padding + c.tensor("weight").sizes[0];
+
   ValueId rows = b.cast(b.call("aten.embedding", {c.arg("weight"), c.arg("indices")}), wide);
   if (c.has("per_sample_weights")) rows = b.mul(rows, unsqueeze(b, b.cast(c.value("per_sample_weights"), wide), 1));
   ValueId counted;  // the indices that are not padding
-  if (padding != -1 && c.has("padding_idx")) {
-    counted = b.call("aten.ne.Scalar", {c.arg("indices"), padding < 0 ? Arg(height + padding) : Arg(padding)});
+  if (padded) {
+    counted = b.call("aten.ne.Scalar", {c.arg("indices"), padding});
     rows = where(b, unsqueeze(b, counted, 1), rows, number(b, 0, wide));
   }
   const ValueId bag = bag_of_index(b, c);
-  const ValueId ones = counted ? b.cast(counted, wide) : b.full({n}, 1.0, wide);
-  const ValueId sizes = summed_in_bags(b, ones, bag, bags);
-  const ValueId bag_sizes = b.cast(sizes, index_dtype), bags_of_rows = b.cast(bag, index_dtype);
+  const ValueId sizes = summed_in_bags(b, counted ? b.cast(counted, wide) : b.full({n}, 1.0, wide), bag, counts);
+  const ValueId bag_of_each = tells ? b.cast(bag, whole) : b.full({0}, 0, whole), size_of_each = b.cast(sizes, whole);
   if (mode == kMax) {
     const Values best = largest_in_bags(b, c, rows, bag, counted);
-    return b.failed() ? Values{} : Values{b.cast(best[0], d), bags_of_rows, bag_sizes, best[1]};
+    return b.failed() ? Values{} : Values{b.cast(best[0], d), bag_of_each, size_of_each, best[1]};
   }
   ValueId out = summed_in_bags(b, rows, bag, bags);
-  if (mode == kMean) out = b.div(out, unsqueeze(b, b.call("aten.clamp", {sizes, 1.0}), 1));
-  return {b.cast(out, d), bags_of_rows, bag_sizes, bag_sizes};
+  if (mode == kMean) out = b.div(out, unsqueeze(b, b.call("aten.clamp", {slice(b, sizes, 0, 0, bags), 1.0}), 1));
+  return {b.cast(out, d), bag_of_each, size_of_each, size_of_each};
 }
 
 }  // namespace

@@ -34,14 +34,6 @@ DTypeRule floats_only(std::string param, std::string dtype_param) {
   };
 }
 
-std::vector<ValueId> filled(Builder& b, const Call& c) {  // results without elements
-  auto types = infer(c.graph(), c.op(), c.args());
-  Values out;
-  if (types)
-    for (const Type& t : *types) out.push_back(b.full(t.tensor.sizes, 0, t.tensor.dtype));
-  return out;
-}
-
 // Kernels of amax, max.dim, ... stop the process on an input without elements.
 std::vector<ValueId> kept_unless_empty(Builder& b, const Call& c) {
   return is_empty(c.tensor("self").sizes) ? filled(b, c) : keep_whole();

@@ -1,0 +1,76 @@
+#include "emit/memory_use.h"
+
+#include <gtest/gtest.h>
+
+namespace edgec::pte {
+namespace {
+
+Tensor floats(int32_t count, uint64_t offset) {
+  Tensor t;
+  t.scalar_type = 6;
+  t.sizes = {count};
+  t.dim_order = {0};
+  t.place = Place{1, offset};
+  return t;
+}
+
+// A chain of calls f(value, value): each reads the value before and writes the next.
+Plan chain(std::vector<Tensor> values) {
+  Plan p;
+  p.name = "forward";
+  p.operators = {{"aten::relu", "out"}};
+  for (Tensor& t : values) p.values.emplace_back(std::move(t));
+  const auto n = static_cast<int32_t>(p.values.size());
+  for (int32_t i = 1; i < n; ++i) p.instructions.push_back(KernelCall{0, {i - 1, i, i}});
+  p.inputs = {0};
+  p.outputs = {n - 1};
+  p.buffer_sizes = {0, 1 << 20};
+  return p;
+}
+
+TEST(MemoryUse, TwoNeighboursOfAChainLiveAtOnce) {
+  EXPECT_EQ(max_live_bytes(chain({floats(4, 0), floats(8, 64), floats(2, 0)})), 16u + 32u);
+}
+
+TEST(MemoryUse, ResultOverItsOperandCountsOnce) {
+  EXPECT_EQ(max_live_bytes(chain({floats(4, 0), floats(4, 0), floats(4, 0)})), 16u);
+}
+
+TEST(MemoryUse, ViewsKeepTheBytesThatTheyShow) {
+  Plan p = chain({floats(4, 0), floats(8, 64), floats(2, 128)});
+  p.values.emplace_back(floats(2, 64));  // nothing writes it: the first half of value 1, read at the end
+  p.outputs = {2, 3};
+  EXPECT_EQ(max_live_bytes(p), 16u + 32u);
+  p.values.emplace_back(floats(32, 256));
+  p.instructions.push_back(KernelCall{0, {2, 4, 4}});
+  EXPECT_EQ(max_live_bytes(p), 128u + 8u + 8u);  // of value 1 the view alone
+}
+
+TEST(MemoryUse, StateLivesAlways) {
+  Plan p = chain({floats(4, 0), floats(4, 64)});
+  Tensor state = floats(100, 4096);
+  state.data_buffer_idx = 1;
+  p.values.emplace_back(state);
+  EXPECT_EQ(max_live_bytes(p), 16u + 16u + 400u);
+}
+
+TEST(MemoryUse, WhatALoopReadsLastsUntilItsEnd) {
+  Plan p = chain({floats(4, 0), floats(4, 64), floats(64, 256), floats(4, 1024)});
+  EXPECT_EQ(max_live_bytes(p), 16u + 256u);
+  p.values.emplace_back(false);
+  p.instructions.push_back(JumpFalse{4, 1});  // value 1 is read again
+  EXPECT_EQ(max_live_bytes(p), 16u + 256u + 16u);
+}
+
+TEST(MemoryUse, BrokenPlansAreAnsweredToo) {
+  Plan p = chain({floats(4, 0), floats(4, UINT64_MAX - 3), floats(-1, 0)});
+  p.instructions.push_back(KernelCall{7, {-1, 99}});
+  p.instructions.push_back(MoveCall{-5, 1000});
+  p.instructions.push_back(JumpFalse{99, -7});
+  p.instructions.push_back(DelegateCall{3, {0, 1, 2, 77}});
+  EXPECT_EQ(max_live_bytes(p), 16u);
+  EXPECT_EQ(max_live_bytes(Plan{}), 0u);
+}
+
+}  // namespace
+}  // namespace edgec::pte
