@@ -94,6 +94,7 @@ void define_split(Table& ops, std::string_view schema, Result<Dims> (*lengths)(c
   ops.define(schema)
       .infer([lengths](const Call& c) -> Result<std::vector<Type>> {
         EDGEC_TRY(size_t axis, c.axis("dim", c.rank("self")));
+        if (c.rank("self") == 0) return model_error(c.op().name() + " of a rank-0 tensor");
         EDGEC_TRY(Dims l, lengths(c, c.tensor("self").sizes[axis]));
         return pieces(c, axis, l);
       })
@@ -217,7 +218,10 @@ void define_views(Table& ops) {
     sizes[d] = c.dim("length");
     return sizes;
   }).expand([](Builder& b, const Call& c) {
-    return b.call("aten.slice.Tensor", {c.arg("self"), c.arg("dim"), c.dim("start"), c.dim("start") + c.dim("length")});
+    // A start below zero counts from the end; start + length would then meet 0, the first element.
+    auto d = c.axis("dim", c.rank("self"));
+    const Dim start = clamp_slice_index(c.dim("start"), c.tensor("self").sizes[d ? *d : 0]);
+    return b.call("aten.slice.Tensor", {c.arg("self"), c.arg("dim"), start, start + c.dim("length")});
   });
 
   define_split(ops, "aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]",
