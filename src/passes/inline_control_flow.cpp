@@ -195,8 +195,9 @@ class ControlFlow {
     const sym::Expr turn = new_symbol("turn", sym::Sort::Int, {0, sym::upper_bound(turns)});
     const Arg counter = alloc(Type::sym(turn));
     assign({counter}, {Arg(0)});
+    const bool some = sym::lower_bound(turns).value_or(0) > 0;
     mark("prim.loop", {tensors(carried)});
-    mark("prim.exit_unless", {sym::lt(turn, turns)});
+    if (!some) mark("prim.exit_unless", {sym::lt(turn, turns)});
     std::vector<Arg> operands = carried;
     Builder b(g_, loc_, inliner_.before);
     for (const Arg& x : xs) operands.emplace_back(b.call("aten.select.int", {x, 0, turn}));
@@ -211,7 +212,8 @@ class ControlFlow {
     out.resize(init.size());
     assign(carried, out, true);
     assign({counter}, {Arg(turn + 1)});
-    mark("prim.repeat", {tensors(carried)});
+    if (some) mark("prim.repeat_until", {sym::ge(turn, turns), tensors(carried)});
+    else mark("prim.repeat", {tensors(carried)});
     for (size_t i = 0; i < carried.size(); ++i) inliner_.rename(c.result(i), type_of(g_, carried[i]));
     return results;
   }
