@@ -39,7 +39,9 @@ runtime::Array array_of(std::string_view line) {
   runtime::Array a;
   const size_t open = line.find('['), close = line.find(']');
   const std::string_view kind = line.substr(0, line.find(' '));
-  a.element = kind == "f32" ? runtime::Element::Float32 : kind == "i64" ? runtime::Element::Int64 : runtime::Element::Bool;
+  a.element = kind == "f32"   ? runtime::Element::Float32
+              : kind == "i64" ? runtime::Element::Int64
+                              : runtime::Element::Bool;
   std::string sizes(line.substr(open + 1, close - open - 1)), values(line.substr(close + 1));
   for (char* at = sizes.data(); *at;) {
     a.shape.push_back(std::strtoll(at, &at, 10));
@@ -47,9 +49,12 @@ runtime::Array array_of(std::string_view line) {
   }
   for (char* at = values.data(); *at;) {
     char* end = at;
-    if (kind == "f32") append(a.bytes, std::strtof(at, &end));
-    else if (kind == "i64") append(a.bytes, static_cast<int64_t>(std::strtoll(at, &end, 10)));
-    else append(a.bytes, static_cast<uint8_t>(std::strtoll(at, &end, 10)));
+    if (kind == "f32")
+      append(a.bytes, std::strtof(at, &end));
+    else if (kind == "i64")
+      append(a.bytes, static_cast<int64_t>(std::strtoll(at, &end, 10)));
+    else
+      append(a.bytes, static_cast<uint8_t>(std::strtoll(at, &end, 10)));
     if (end == at) break;
     at = end;
   }
@@ -91,7 +96,8 @@ std::string difference(const runtime::Value& got, const runtime::Array& want) {
   const auto* a = std::get_if<runtime::Array>(&got.held);
   if (!a) return "is no tensor";
   if (a->element != want.element || a->shape != want.shape)
-    return fmt::format("is {}, not {}", runtime::describe(a->element, a->shape), runtime::describe(want.element, want.shape));
+    return fmt::format("is {}, not {}", runtime::describe(a->element, a->shape),
+                       runtime::describe(want.element, want.shape));
   for (size_t i = 0; i < want.count(); ++i)
     if (!close(a->at(i), want.at(i))) return fmt::format("has {} for {} at {}", a->at(i), want.at(i), i);
   return {};
@@ -115,9 +121,11 @@ std::string run(const Case& c, bool show) {
   for (size_t k = 0; k < c.calls.size(); ++k) {
     auto result = runner->call("forward", c.calls[k].inputs);
     if (!result) return fmt::format("call {}: {}", k, result.failure().message);
-    if (result->outputs.size() != c.calls[k].outputs.size()) return fmt::format("call {}: {} outputs", k, result->outputs.size());
+    if (result->outputs.size() != c.calls[k].outputs.size())
+      return fmt::format("call {}: {} outputs", k, result->outputs.size());
     for (size_t i = 0; i < result->outputs.size(); ++i)
-      if (auto d = difference(result->outputs[i], c.calls[k].outputs[i]); !d.empty()) return fmt::format("call {}: output {} {}", k, i, d);
+      if (auto d = difference(result->outputs[i], c.calls[k].outputs[i]); !d.empty())
+        return fmt::format("call {}: output {} {}", k, i, d);
   }
   return {};
 }
@@ -142,19 +150,24 @@ int main_of(const std::vector<std::string>& args) {
   // A worker takes a piece of the list: one process each would cost more than the programs.
   constexpr size_t kPiece = 50;
   const size_t pieces = (cases.size() + kPiece - 1) / kPiece;
-  const auto faults = inprocess::run_isolated(pieces, std::max(1u, std::thread::hardware_concurrency()), [&](size_t piece) {
-    std::string report;
-    for (size_t i = piece * kPiece; i < std::min(cases.size(), (piece + 1) * kPiece); ++i)
-      if (const std::string fault = run(cases[i], args.size() > 1); !fault.empty()) report += fmt::format("seed {}: {}\n", cases[i].seed, fault);
-    return report;
-  }, 300);
+  const auto faults = inprocess::run_isolated(
+      pieces, std::max(1u, std::thread::hardware_concurrency()),
+      [&](size_t piece) {
+        std::string report;
+        for (size_t i = piece * kPiece; i < std::min(cases.size(), (piece + 1) * kPiece); ++i)
+          if (const std::string fault = run(cases[i], args.size() > 1); !fault.empty())
+            report += fmt::format("seed {}: {}\n", cases[i].seed, fault);
+        return report;
+      },
+      300);
   for (const std::string& report : faults) {
     fmt::print("{}", report);
     const bool ended = report.find(inprocess::kProcessEnded) != std::string::npos;
     failed += ended ? kPiece : count_of(report, "seed ");
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  fmt::print("{} of {} programs agree with torch ({} calls, {:.1f} s)\n", cases.size() - std::min(failed, cases.size()), cases.size(), calls, seconds);
+  fmt::print("{} of {} programs agree with torch ({} calls, {:.1f} s)\n", cases.size() - std::min(failed, cases.size()),
+             cases.size(), calls, seconds);
   return failed || cases.empty() ? 1 : 0;
 }
 
