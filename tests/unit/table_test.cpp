@@ -69,7 +69,7 @@ struct DTypeSet {
 DType edge_dtype(const std::string& name) {
   static const std::map<std::string, DType> names = {{"b", DType::Bool}, {"u8", DType::U8},   {"i8", DType::I8},   {"i16", DType::I16},
                                                      {"i32", DType::I32}, {"i64", DType::I64}, {"f16", DType::F16}, {"bf16", DType::BF16},
-                                                     {"f32", DType::F32}, {"f64", DType::F64}, {"u16", DType::U16}, {"c64", DType::C64}};
+                                                     {"f32", DType::F32}, {"f64", DType::F64}, {"u16", DType::U16}, {"c64", DType::C64}, {"c128", DType::C128}};
   return names.at(name);
 }
 
