@@ -84,6 +84,7 @@ DTypeSet parse_set(const std::string& text) {
 
 // An argument that a row says nothing of.
 std::optional<Arg> neutral(const Param& p) {
+  if (p.name == "rounding_mode") return Arg("trunc");  // the rows are those of rounded division
   if (p.default_value) return default_arg(p);
   if (p.optional) return Arg();
   if (p.name == "dim" || p.name == "dims") return p.list ? Arg::ints({0}) : Arg(0);
@@ -115,10 +116,7 @@ TEST(Table, ResultDTypesAreThoseOfTheEdgeRows) {
     }
     rows[op].push_back(std::move(row));
   }
-  // Rows that are wrong against torch itself, or say what no argument of the schema carries.
-  const std::set<std::string> deviations = {
-      "aten::max_pool2d_with_indices",
-  };
+  const std::set<std::string> deviations = {};  // operators whose rows are wrong against torch itself; at most 30, each with its reason
   int checked = 0, operators = 0;
   std::set<std::string> wrong;
   for (const auto& [name, alternatives] : rows) {
@@ -159,6 +157,9 @@ TEST(Table, ResultDTypesAreThoseOfTheEdgeRows) {
       }
     }
     for (const auto& [key, results] : allowed) {
+      // "f16|bf16" stands for either half type, not for a mixture.
+      const auto has = [&](DType d) { return std::any_of(key.begin(), key.end(), [&](const auto& k) { return k.second == d; }); };
+      if (has(DType::F16) && has(DType::BF16)) continue;
       Graph g(std::make_shared<sym::Context>());
       std::map<std::string, DType> given(key.begin(), key.end());
       std::vector<Arg> args;
