@@ -122,7 +122,7 @@ class Functionalizer {
     for (Arg& a : g_.node(id).args) for_each_value(a, [&](ValueId& v) { v = read(v, before.loc, id); });
     if (before.op->known && schema.mutates()) return visit_write(id, before);
     if (updates_running_statistics(before)) return visit_batch_norm(id, before);
-    if (before.op->known && schema.is_view() && aliases(before)) return visit_view(id, before);
+    if (before.op->known && schema.is_view() && !before.results.empty() && aliases(before)) return visit_view(id, before);
     for (ValueId r : before.results)
       if (g_.type(r).is_tensor()) own(r, r);
   }

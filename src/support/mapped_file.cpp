@@ -28,6 +28,13 @@ Failure cannot_read(const std::string& path, int error) {
 
 }  // namespace
 
+std::shared_ptr<const MappedFile> MappedFile::of(std::vector<std::byte> bytes) {
+  std::shared_ptr<MappedFile> file(new MappedFile);
+  file->owned_ = std::move(bytes);
+  file->bytes_ = file->owned_;
+  return file;
+}
+
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
   std::shared_ptr<MappedFile> file(new MappedFile);
   if (path == "-") {
@@ -40,13 +47,6 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
   ::close(fd);
   if (!status) return std::move(status).failure();
   return std::shared_ptr<const MappedFile>(std::move(file));
-}
-
-std::shared_ptr<const MappedFile> MappedFile::of(std::vector<std::byte> bytes) {
-  std::shared_ptr<MappedFile> file(new MappedFile);
-  file->owned_ = std::move(bytes);
-  file->bytes_ = file->owned_;
-  return file;
 }
 
 MappedFile::~MappedFile() {

@@ -15,7 +15,7 @@ namespace edgec {
 class MappedFile {
  public:
   static Result<std::shared_ptr<const MappedFile>> open(const std::string& path);
-  // Bytes that were made here, where a file is wanted.
+  // Bytes that are in memory already, as if they had been read.
   static std::shared_ptr<const MappedFile> of(std::vector<std::byte> bytes);
 
   MappedFile(const MappedFile&) = delete;

@@ -43,17 +43,12 @@ void define_activations(Table& ops) {
   ops.in_place("aten::celu_(Tensor(a!) self, Scalar alpha=1.0) -> Tensor(a!)");
   ops.in_place("aten::selu_(Tensor(a!) self) -> Tensor(a!)");
   // The slope is random while training, else the middle.
-  for (const bool noise : {false, true}) {
-    const std::string params = std::string(noise ? "Tensor noise, " : "") +
-                               "Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, " +
-                               "Generator? generator=None) -> Tensor";
-    pointwise(ops, std::string(noise ? "aten::rrelu_with_noise" : "aten::rrelu") + "(Tensor self, " + params)
-        .expand([](Builder& b, const Call& c) {
-          if (c.flag("training")) b.fail(c.op().name() + " in training mode: export the model after model.eval()");
-          return b.call("aten.leaky_relu", {c.arg("self"), (c.number("lower", 0.125) + c.number("upper", 1.0 / 3)) / 2});
-        });
-    ops.in_place(std::string(noise ? "aten::rrelu_with_noise_" : "aten::rrelu_") + "(Tensor(a!) self, " + params + "(a!)");
-  }
+  const std::string slopes = "Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor";
+  pointwise(ops, "aten::rrelu(Tensor self, " + slopes).expand([](Builder& b, const Call& c) {
+    if (c.flag("training")) b.fail(c.op().name() + " in training mode: export the model after model.eval()");
+    return b.call("aten.leaky_relu", {c.arg("self"), (c.number("lower", 0.125) + c.number("upper", 1.0 / 3)) / 2});
+  });
+  ops.in_place("aten::rrelu_(Tensor(a!) self, " + slopes + "(a!)");
   pointwise(ops, "aten::celu(Tensor self, Scalar alpha=1.0) -> Tensor").expand([](Builder& b, const Call& c) {
     return b.call("aten.elu", {c.arg("self"), c.arg("alpha"), 1.0, 1.0 / c.number("alpha", 1.0)});
   });

@@ -98,6 +98,7 @@ void define_split(Table& ops, std::string_view schema, Result<Dims> (*lengths)(c
   ops.define(schema)
       .infer([lengths](const Call& c) -> Result<std::vector<Type>> {
         EDGEC_TRY(size_t axis, c.axis("dim", c.rank("self")));
+        if (c.rank("self") == 0) return model_error(c.op().name() + " of a rank-0 tensor");
         EDGEC_TRY(Dims l, lengths(c, c.tensor("self").sizes[axis]));
         return pieces(c, axis, l);
       })
@@ -225,6 +226,7 @@ void define_views(Table& ops) {
     sizes[d] = c.dim("length");
     return sizes;
   }).expand([](Builder& b, const Call& c) {
+    // A start below zero counts from the end; start + length would then meet 0, the first element.
     Dim start = c.dim("start");
     const auto axis = c.axis("dim", c.rank("self"));
     if (axis && start.constant().value_or(0) < 0) start = c.tensor("self").sizes[*axis] + start;

@@ -47,7 +47,6 @@ def cases(add):
         add("aten.glu", T(d, 4, 3), 0, name=f"{NAMES[d]}_dim0")
         add("aten.prelu", T(d, 2, 3, 2), T(d, 3))
         add("aten.prelu", T(d, 2, 3, 2), T(d, 1))
-        add("aten.rrelu_with_noise", T(d, 3, 5), T(d, 3, 5)) if d == F32 else None
     add("aten.threshold_", T(F32, 3, 5), 0.5, -2.0)
     for shape in [(3,), (), (2, 3), (2, 3, 1, 2, 2)]: add("aten.prelu", T(F32, *shape), T(F32, 1))
     add("aten.prelu", T(F32, 2, 3, 2, 2, order="cl"), T(F32, 3))
