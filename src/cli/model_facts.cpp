@@ -56,7 +56,7 @@ ModelFacts::Port output_port(const Graph& g, const Arg& a, const OutputSpec& spe
 
 Status functionalize(Program& program) {
   passes::PassContext cx;
-  for (std::string_view pass : {"resolve-symbols", "functionalize"})
+  for (std::string_view pass : {"inline-regions", "resolve-symbols", "functionalize"})
     EDGEC_TRY_VOID(passes::find_pass(pass)->fn(program, cx));
   return {};
 }
