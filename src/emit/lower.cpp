@@ -335,8 +335,14 @@ class MethodEmitter {
       land(o.to_otherwise);
       return {};
     }
-    if (name == "prim.repeat") jump(n, o.start);
-    else if (name != "prim.join") return internal_error(fmt::format("{} has no form in a program", name));
+    if (name == "prim.repeat_until") {
+      EDGEC_TRY(int32_t cond, argument(n.args[0], n.op->schema().params[0]));
+      add(pte::JumpFalse{cond, o.start}, n);
+    } else if (name == "prim.repeat") {
+      jump(n, o.start);
+    } else if (name != "prim.join") {
+      return internal_error(fmt::format("{} has no form in a program", name));
+    }
     land(o.to_end);
     open_.pop_back();
     return {};

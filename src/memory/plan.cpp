@@ -76,7 +76,7 @@ Result<std::vector<Block>> lifetimes(const Method& m, const PlanOptions& options
     ++now;
     const Node& node = g.node(n);
     if (node.op->name() == "prim.loop") open.push_back(now);
-    if (node.op->name() == "prim.repeat" && !open.empty()) {
+    if (node.op->name().starts_with("prim.repeat") && !open.empty()) {
       loops.emplace_back(open.back(), now);
       open.pop_back();
     }

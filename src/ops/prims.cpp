@@ -27,6 +27,7 @@ void define_prims(Table& ops) {
   // or a loop; values that leave one, and the values that a loop carries from turn to turn, are memory that is assigned.
   //   branch(c) A otherwise() B join([r])       A when c holds, else B; r: the tensors that both assign
   //   loop([t]) A exit_unless(c) B repeat([t])  A and B again and again until c fails; t: the tensors that are carried
+  //   loop([t]) A repeat_until(c, [t])          A at least once, until c holds
   // A condition is a bool or a bool tensor. Symbols among the sizes of r and t are known behind the marker.
   for (const char* schema : {
            "prim::branch(Any condition) -> ()",
@@ -35,6 +36,7 @@ void define_prims(Table& ops) {
            "prim::loop(Tensor[] carried) -> ()",
            "prim::exit_unless(Any condition) -> ()",
            "prim::repeat(Tensor[] carried) -> ()",
+           "prim::repeat_until(Any condition, Tensor[] carried) -> ()",
            "prim::assign(Any target, Any value) -> ()",
        })
     ops.define(schema).infer(nothing).side_effect();

@@ -245,6 +245,7 @@ class Functionalizer {
       cx_.diag.error(before.loc, fmt::format("operator {} writes in place and is not supported", name));
       return;
     }
+    if (op->schema().is_view()) return visit_view_in_place(id, before, *op);
     Builder b(g_, before.loc, id);
     const ValueId old = now.args[0].value();
     ValueId value = b.call(functional, now.args);
@@ -252,6 +253,25 @@ class Functionalizer {
     if (!b.failed()) value = b.cast(value, b.tensor(old).dtype);
     if (!b.failed()) write(target, value, b);
     check(b, before.loc);
+    alias_results(before, target);
+    g_.erase(id);
+  }
+
+  // x.unsqueeze_(0) writes nothing: the name stands for a view of what it was.
+  void visit_view_in_place(NodeId id, const Node& before, const OpDef& op) {
+    const ValueId target = before.args[0].value();
+    const Node now = g_.node(id);
+    Builder b(g_, before.loc, id);
+    auto made = op.expand ? op.expand(b, Call(g_, op, now.args)) : Result<std::vector<ValueId>>(std::vector<ValueId>{});
+    if (!made) return cx_.diag.error(before.loc, made.failure().message);
+    const ValueId result = made->empty() ? b.call(op.name(), now.args) : made->front();
+    check(b, before.loc);
+    auto view = views_.find(target);
+    const auto steps = steps_between(now.args[0].value(), result);
+    if (view == views_.end() || !steps)
+      return cx_.diag.error(before.loc, fmt::format("operator {} changes something that is no tensor", now.op->name()));
+    view->second.chain.insert(view->second.chain.end(), steps->begin(), steps->end());
+    view->second.current = result;
     alias_results(before, target);
     g_.erase(id);
   }
@@ -324,7 +344,8 @@ Status functionalize(Program& p, PassContext& cx) {
     forget_layouts(g, &g == m.graph.get());
     if (&g != m.graph.get()) return Status();
     for (InputSpec& in : m.inputs)
-      for (const OutputSpec& out : m.outputs) in.mutated = in.mutated || (out.kind != OutputSpec::Kind::UserOutput && out.target == in.name);
+      for (const OutputSpec& out : m.outputs)
+        in.mutated = in.mutated || (out.kind != OutputSpec::Kind::UserOutput && out.target == in.name);
     for (size_t i = 0; i < layouts.size(); ++i) m.outputs[m.outputs.size() - layouts.size() + i].dim_order = layouts[i];
     return Status();
   }));

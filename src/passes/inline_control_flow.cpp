@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "passes/inline.h"
 
 // %y = higher_order.cond(%p, graph(%a) { A return %u }, graph(%a) { B return %v }, [%x])
@@ -13,8 +15,8 @@
 //   prim.assign(%y, %v)                                prim.assign(%c, %next)
 //   prim.join([%y])                                    prim.repeat([%c])
 //
-// map and scan are such loops that count turns in a number, take a slice of each operand and write a row of each result.
-// Positions in the flat order are what the memory planner goes by: the two branches share memory by themselves.
+// map and scan are such loops that count turns in a number, take a slice of each operand and write a row of each
+// result. Positions in the flat order are what the memory planner goes by: the two branches share memory by themselves.
 namespace edgec::passes {
 namespace {
 
@@ -105,7 +107,8 @@ class ControlFlow {
       if (!c.args[i].is_graph() && !c.args[i].is_list()) return false;
     if (op == "higher_order.cond") return fits(1, count(3), results) && fits(2, count(3), results) && results > 0;
     if (op == "higher_order.while_loop")
-      return fits(0, count(2) + count(3), 1) && fits(1, count(2) + count(3), count(2)) && results == count(2) && results > 0;
+      return fits(0, count(2) + count(3), 1) && fits(1, count(2) + count(3), count(2)) && results == count(2) &&
+             results > 0;
     if (op == "higher_order.map_impl") return fits(0, count(1) + count(2), results) && count(1) > 0 && results > 0;
     if (op == "higher_order.scan")
       return fits(0, count(1) + count(2) + count(3), results) && results >= count(1) && count(2) > 0 && results > 0;
@@ -128,12 +131,27 @@ class ControlFlow {
       const bool has_place = t.is_tensor() || (t.is_sym() && t.expr.kind() == sym::Kind::Symbol);
       targets.push_back(has_place ? Arg(alloc(t)) : t.is_sym() ? Arg(t.expr) : Arg());
     }
+    for (size_t i = 0; i < targets.size(); ++i) bound(c.result(i), c.graph(1), c.graph(2), i);
     mark("prim.branch", {condition(pred)});
     assign(targets, inliner_.call(c.graph(1), c.list(3), c.symbols));
     mark("prim.otherwise", {});
     assign(targets, inliner_.call(c.graph(2), c.list(3), c.symbols));
     mark("prim.join", {tensors(targets)});
     return targets;
+  }
+
+  // A size that differs between the branches has a symbol without an upper bound: the larger one of theirs.
+  void bound(const Type& t, const Graph& yes, const Graph& no, size_t output) {
+    const Dims a = type_of(yes, yes.outputs[output]).tensor.sizes, b = type_of(no, no.outputs[output]).tensor.sizes;
+    const Dims& sizes = t.tensor.sizes;
+    for (size_t d = 0; d < sizes.size() && d < a.size() && d < b.size(); ++d) {
+      if (sizes[d].kind() != sym::Kind::Symbol || sym::upper_bound(sizes[d])) continue;
+      const auto one = sym::upper_bound(a[d]), other = sym::upper_bound(b[d]);
+      sym::Range r = g_.syms().range_of(sizes[d]);
+      if (!one || !other) continue;
+      r.hi = std::max(*one, *other);
+      g_.syms().set_range(sizes[d], r);
+    }
   }
 
   static std::optional<bool> decided(const Arg& pred) {
@@ -174,7 +192,8 @@ class ControlFlow {
     return carried;
   }
 
-  std::vector<Arg> counted_loop(const Call& c, std::span<const Arg> init, std::span<const Arg> xs, std::span<const Arg> more) {
+  std::vector<Arg> counted_loop(const Call& c, std::span<const Arg> init, std::span<const Arg> xs,
+                                std::span<const Arg> more) {
     const Graph& body = c.graph(0);
     if (!std::all_of(xs.begin(), xs.end(), [&](const Arg& x) { return type_of(g_, x).tensor.rank() > 0; })) {
       error(fmt::format("{} over something without dims", c.n.op->name()));
@@ -195,8 +214,9 @@ class ControlFlow {
     const sym::Expr turn = new_symbol("turn", sym::Sort::Int, {0, sym::upper_bound(turns)});
     const Arg counter = alloc(Type::sym(turn));
     assign({counter}, {Arg(0)});
+    const bool some = sym::lower_bound(turns).value_or(0) > 0;
     mark("prim.loop", {tensors(carried)});
-    mark("prim.exit_unless", {sym::lt(turn, turns)});
+    if (!some) mark("prim.exit_unless", {sym::lt(turn, turns)});
     std::vector<Arg> operands = carried;
     Builder b(g_, loc_, inliner_.before);
     for (const Arg& x : xs) operands.emplace_back(b.call("aten.select.int", {x, 0, turn}));
@@ -211,16 +231,20 @@ class ControlFlow {
     out.resize(init.size());
     assign(carried, out, true);
     assign({counter}, {Arg(turn + 1)});
-    mark("prim.repeat", {tensors(carried)});
+    if (some)
+      mark("prim.repeat_until", {sym::ge(turn, turns), tensors(carried)});
+    else
+      mark("prim.repeat", {tensors(carried)});
     for (size_t i = 0; i < carried.size(); ++i) inliner_.rename(c.result(i), type_of(g_, carried[i]));
     return results;
   }
 
-  // The memory of stacked results. Writing row i gives it i + 1 rows; the size of a row, and no rows at all, are to be set
-  // before.
+  // The memory of stacked results. Writing row i gives it i + 1 rows; the size of a row, and no rows at all, are to be
+  // set before.
   Arg rows(const Type& t) {
     const Dims& sizes = t.tensor.sizes;
-    const bool rows_are_static = std::all_of(sizes.begin() + 1, sizes.end(), [](const Dim& d) { return d.is_static(); });
+    const bool rows_are_static =
+        std::all_of(sizes.begin() + 1, sizes.end(), [](const Dim& d) { return d.is_static(); });
     if (rows_are_static && sym::lower_bound(sizes[0]).value_or(0) > 0) return alloc(t);
     Builder b(g_, loc_, inliner_.before);
     const ValueId made = b.full(t.tensor.sizes, 0, t.tensor.dtype);
@@ -254,8 +278,8 @@ class ControlFlow {
     return out;
   }
 
-  // Gives every target its value. In a loop all values are those before the assignment: a value that needs a target which
-  // has been assigned by then is copied first.
+  // Gives every target its value. In a loop all values are those before the assignment: a value that needs a target
+  // which has been assigned by then is copied first.
   void assign(const std::vector<Arg>& targets, std::vector<Arg> values, bool in_loop = false) {
     if (in_loop)
       for (size_t i = 1; i < targets.size(); ++i)
@@ -266,7 +290,8 @@ class ControlFlow {
           }
     for (size_t i = 0; i < targets.size(); ++i)
       if (targets[i].is_value() && targets[i] != values[i]) {
-        if (type_of(g_, targets[i]).kind != type_of(g_, values[i]).kind) return error("the values of branches or turns differ in kind");
+        if (type_of(g_, targets[i]).kind != type_of(g_, values[i]).kind)
+          return error("the values of branches or turns differ in kind");
         mark("prim.assign", {targets[i], values[i]});
       }
   }

@@ -8,8 +8,8 @@
 // ->
 //   %y = aten.relu(%x)
 //
-// Regions that say how gradients are kept, what is recomputed or compiled apart: their nodes join the graph around them.
-// Under autocast a node's recorded result has another dtype than its operands would give: the operands are cast.
+// Regions that say how gradients are kept, what is recomputed or compiled apart: their nodes join the graph around
+// them. Under autocast a node's recorded result has another dtype than its operands would give: the operands are cast.
 namespace edgec::passes {
 namespace {
 
@@ -81,8 +81,8 @@ class Regions {
         });
       g.node(id).args = std::move(args);
       if (b.failed() || !agrees(g, id))
-        cx_.diag.error(g.node(id).loc, fmt::format("under autocast {} gives {}, which casts of its operands do not", op.name(),
-                                                   str(recorded)));
+        cx_.diag.error(g.node(id).loc, fmt::format("under autocast {} gives {}, which casts of its operands do not",
+                                                   op.name(), str(recorded)));
     }
   }
 

@@ -168,7 +168,7 @@ class Materializer {
         set(sizes[d], node("aten.sym_size.int", {tensor, static_cast<int64_t>(d)}, sizes[d]));
   }
 
-  // A symbol that is defined again (a sub-graph that was inlined twice) has a new value, and so has what it is part of.
+  // A symbol that is defined again (the counter of a loop is assigned) has a new value, and so has what it is part of.
   void define(const sym::Expr& symbol, ValueId v) {
     if (early_.count(symbol)) return;
     if (values_.count(symbol)) {
@@ -191,12 +191,15 @@ class Materializer {
     } else if (op == "prim.otherwise") {
       leave();
       enter();
-    } else if (op == "prim.loop" || op == "prim.join" || op == "prim.repeat") {
+    } else if (op == "prim.loop" || op == "prim.join" || op.starts_with("prim.repeat")) {
       if (op == "prim.loop") enter();
       else leave();
       at_ = g_.next(id);
       const std::vector<Arg> args = g_.node(id).args;
-      for_each_value(args[0], [&](const ValueId& v) { define_from_sizes_of(v); });
+      for_each_value(args.back(), [&](const ValueId& v) { define_from_sizes_of(v); });
+    } else if (op == "prim.assign") {
+      const ValueId target = g_.node(id).args[0].value();
+      if (g_.type(target).is_sym()) define(g_.type(target).expr, target);
     } else if (op == "prim.alloc" && g_.type(g_.node(id).results[0]).is_tensor()) {
       // Its sizes are those of what is assigned: known behind the marker.
     } else {

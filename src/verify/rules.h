@@ -9,6 +9,7 @@ std::span<const Rule> type_rules();
 std::span<const Rule> operator_rules();
 std::span<const Rule> edge_rules();
 std::span<const Rule> exec_rules();
+std::span<const Rule> flow_rules();
 
 template <class Fn>
 void for_each_node(const CheckedGraph& c, const Fn& fn) {

@@ -37,7 +37,7 @@ void CheckedGraph::fault(NodeId n, const std::string& message) const {
 
 std::vector<Rule> verifier_rules() {
   std::vector<Rule> all;
-  for (auto table : {structure_rules(), type_rules(), operator_rules(), edge_rules(), exec_rules()})
+  for (auto table : {structure_rules(), type_rules(), operator_rules(), edge_rules(), exec_rules(), flow_rules()})
     all.insert(all.end(), table.begin(), table.end());
   return all;
 }

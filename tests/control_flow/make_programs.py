@@ -11,7 +11,7 @@ predicates compare what is far apart or exact, so that another order of summatio
 """
 import argparse, pathlib, random, subprocess, sys, tempfile, textwrap, zipfile
 
-KINDS = "tifb"  # f32[3], and rank-0 int64, float32, bool
+KINDS = "tifbx"  # f32[3]; rank-0 int64, float32, bool; f32[n, 3]
 
 
 class Generator:
@@ -40,7 +40,8 @@ class Generator:
         if kind == "t":
             forms = [lambda: f"torch.tanh({t()} * 0.7 + {t()})", lambda: f"torch.sin({t()} - {f()})", lambda: f"{t()} * 0.5 + {i()} * 0.125",
                      lambda: f"torch.where({b()}, {t()}, {t()} * 0.5)", lambda: f"torch.relu({t()}) - {t()} * 0.25",
-                     lambda: f"torch.maximum({t()}, {t()} * {f()}).clamp(-3, 3)", lambda: f"{t()}.flip(0)", lambda: f"self.w * {t()}"]
+                     lambda: f"torch.maximum({t()}, {t()} * {f()}).clamp(-3, 3)", lambda: f"{t()}.flip(0)", lambda: f"self.w * {t()}",
+                     lambda: f"{self.pick(env, 'x')}.sum(0) * 0.25"]
             if symbols:
                 forms.append(lambda: f"{t()} * 0.5 + {r.choice(symbols)}")
         elif kind == "i":
@@ -50,6 +51,10 @@ class Generator:
                 forms.append(lambda: f"({i()} + {r.choice(symbols)}) % 9")
         elif kind == "f":
             forms = [lambda: f"torch.tanh({f()} + 0.3 * {i()})", lambda: f"{f()} * 0.5 + 0.25", lambda: f"{t()}.mean() * 0.5", lambda: f"torch.where({b()}, {f()}, -{f()})"]
+        elif kind == "x":
+            x = lambda: self.pick(env, "x")
+            forms = [lambda: f"torch.tanh({x()} * 0.5 + {t()})", lambda: f"{x()} * 0.5 - {x()} * {f()}", lambda: f"torch.where({b()}, {x()}, {x()} * 0.25)",
+                     lambda: f"{x()} - {x()}.sum(0, keepdim=True) * 0.125", lambda: f"{x()}.flip(0)", lambda: f"{x()} * 0.5 + {i()} * 0.125"]
         else:
             forms = [lambda: f"{i()} > {r.randint(-2, 4)}", lambda: f"{i()} % 2 == {i()} % 2", lambda: f"~{b()}", lambda: f"{b()} & {b()}", lambda: f"{b()} ^ ({i()} < {i()})"]
         return r.choice(forms)()
@@ -61,7 +66,7 @@ class Generator:
                 self.flow += 1
                 self.r.choice([self.cond, self.cond, self.while_loop, self.while_loop, self.symbolic_while, self.scan, self.map])(env, indent, depth)
             else:
-                kind = self.r.choice("ttttiifb")
+                kind = self.r.choice("ttttiifbxx")
                 made = self.expression(env, kind)
                 name = self.name(kind)
                 self.put(indent, f"{name} = {made}")
@@ -76,11 +81,11 @@ class Generator:
             else:
                 n = self.name(k)
                 self.put(indent, f"{n} = {self.expression(env, k)}")
-                out.append(f"{n} + 0" if k in "tif" and self.r.random() < 0.2 else f"{n}.clone()" if k == "b" else n)
+                out.append(f"{n} + 0" if k in "tifx" and self.r.random() < 0.2 else f"{n}.clone()" if k == "b" else n)
         return out
 
     def kinds(self, least, most):
-        return [self.r.choice("tttifb") for _ in range(self.r.randint(least, most))]
+        return [self.r.choice("tttifbx") for _ in range(self.r.randint(least, most))]
 
     # ---- control flow. Each gives names to `env`.
 
@@ -143,7 +148,7 @@ class Generator:
         inner = [v for v in env if v[0] != "n"] + args[count:]
         self.put(indent + 1, f"{args[-2]}_ = {args[-2]} * 0.5 + {self.r.choice(args[:count])}")
         inner.append(f"{args[-2]}_")
-        self.statements(inner, indent + 1, 0, self.r.randint(0, 2))
+        self.statements(inner, indent + 1, depth - 1, self.r.randint(0, 2))
         new = self.returned("ti", inner, indent + 1, 0.2)
         numbers = [f"{args[0]} - 1"] if count == 1 else self.r.choice([[f"{args[1]} - 2", args[0]], [f"{args[0]} - 1", f"{args[0]} + {args[1]}"], [f"{args[0]} - 2", f"{args[1]} - {args[0]}"]])
         self.put(indent + 1, f"return {', '.join(numbers + new)}")
@@ -156,7 +161,7 @@ class Generator:
         env.extend(outs[count:])
 
     def rows(self):
-        return self.r.choice(["x", "self.rows"])
+        return self.r.choice(["x0", "self.rows"])
 
     def scan(self, env, indent, depth):
         kinds = ["t"] + self.kinds(0, 1)
@@ -192,12 +197,14 @@ class Generator:
     # ---- a program
 
     def source(self):
-        env = ["t0", "f0", "i0", "i00", "b0", "n1"]
-        self.put(2, "n1 = x.shape[0]")
+        env = ["t0", "f0", "i0", "i00", "b0", "n1", "x0", "tstate"]
+        self.put(2, "n1, tstate = x0.shape[0], self.state")
         depth = self.r.randint(1, 3)
         while self.flow == 0:
             self.statements(env, 2, depth, self.r.randint(1, 3))
-        results = self.r.sample([v for v in env if v[0] in KINDS], k=min(4, len(env) - 1))
+            if self.r.random() < 0.3:  # what branches and loops have read or will read is written
+                self.put(2, f"self.state.copy_({self.expression(env, 't')})")
+        results = self.r.sample([v for v in env if v[0] in KINDS], k=4)
         results += [v for v in env[-2:] if v[0] in KINDS and v not in results]
         self.put(2, f"return ({', '.join(v + '.clone()' for v in results)},)")
         head = """
@@ -209,8 +216,9 @@ class Generator:
             def __init__(self):
                 super().__init__()
                 self.w = torch.nn.Parameter(torch.tensor([0.75, -0.5, 1.25]))
+                self.register_buffer("state", torch.tensor([0.25, 0.5, -0.5]))
                 self.register_buffer("rows", torch.tensor([[0.5, -1.0, 0.25], [1.0, 0.125, -0.75]]))
-            def forward(self, x, t0, f0, i0, i00, b0):
+            def forward(self, x0, t0, f0, i0, i00, b0):
         """
         return textwrap.dedent(head).strip() + "\n" + "\n".join(self.lines) + "\n"
 
@@ -218,7 +226,7 @@ class Generator:
 def inputs(seed, call, torch):
     r = random.Random(seed * 31 + call)
     g = torch.Generator().manual_seed(seed * 31 + call)
-    rows = [4, r.randint(2, 8), r.randint(0, 8)][call]
+    rows = [4, r.randint(2, 8), r.choice([0, 1, 1, 6, 8])][call]
     return (torch.randn(rows, 3, generator=g), torch.randn(3, generator=g), torch.tensor(r.uniform(-1, 1)),
             torch.tensor(r.choice([0, 1, 2, 3, 5, 8, 13, 20])), torch.tensor(r.randint(-5, 20)), torch.tensor(r.random() < 0.5))
 
@@ -236,27 +244,26 @@ def make(seed, edgec, torch):
     model = space["Model"]().eval()
     dynamic = ({0: torch.export.Dim("n", max=8)},) + (None,) * 5
     torch._dynamo.reset()
-    with torch.no_grad():
+    with torch.no_grad(), tempfile.TemporaryDirectory() as folder:
         exported = torch.export.export(model, inputs(seed, 0, torch), dynamic_shapes=dynamic)
-        run = exported.module()
-        calls = []
-        for call in range(3):
-            args = inputs(seed, call, torch)
-            try:
-                results = run(*args)
-            except (RuntimeError, AssertionError):  # a length that the export excludes
-                continue
-            if not all(torch.isfinite(v).all() for v in results):
-                return None
-            calls.append("call\n" + "".join(f"input {listed(v)}\n" for v in args) + "".join(f"output {listed(v)}\n" for v in results))
-    if not calls:
-        return None
-    with tempfile.TemporaryDirectory() as folder:
         archive, text = pathlib.Path(folder) / "model.pt2", pathlib.Path(folder) / "model.ir"
         torch.export.save(exported, str(archive))
         done = subprocess.run([edgec, "compile", str(archive), "-o", str(text) + ".pte", f"--dump-ir=aten={text}"], capture_output=True, text=True)
         if not text.exists():
             raise RuntimeError(done.stderr)
+        run = exported.module()
+        calls = []
+        for call in range(3):  # one after the other: the state goes on
+            args = inputs(seed, call, torch)
+            try:
+                results = run(*args)
+            except (RuntimeError, AssertionError, IndexError):  # a length that the export excludes
+                break
+            if not all(torch.isfinite(v).all() for v in results):
+                return None
+            calls.append("call\n" + "".join(f"input {listed(v)}\n" for v in args) + "".join(f"output {listed(v)}\n" for v in results))
+        if not calls:
+            return None
         return f"program {seed}\n{text.read_text()}{''.join(calls)}end\n", done.stderr if done.returncode else ""
 
 
