@@ -244,16 +244,21 @@ ValueId log_of_sum(Builder& b, ValueId x, ValueId y, Fn rest) {
   return where(b, same, x, b.add(larger, rest(neg(b, b.unary("aten.abs", b.sub(x, y))))));
 }
 
-// sqrt(x^2 + y^2) without overflow: f32 in f64, f64 scaled by the larger.
+// sqrt(x^2 + y^2) without overflow: f32 in f64, f64 scaled by the larger. An infinity wins over a NaN.
 ValueId hypotenuse(Builder& b, ValueId x, ValueId y) {
-  const auto root = [&](ValueId p, ValueId q) { return b.unary("aten.sqrt", b.add(b.mul(p, p), b.mul(q, q))); };
   if (b.failed()) return {};
-  if (b.tensor(x).dtype == DType::F32) return b.cast(root(b.cast(x, DType::F64), b.cast(y, DType::F64)), DType::F32);
-  const ValueId p = b.unary("aten.abs", x), q = b.unary("aten.abs", y), larger = b.call("aten.maximum", {p, q});
-  const ValueId ratio = b.div(b.call("aten.minimum", {p, q}), larger);
-  const ValueId plain = b.mul(larger, b.unary("aten.sqrt", b.add(b.mul(ratio, ratio), 1)));
-  const ValueId trivial = either(b, compare(b, "eq", larger, 0), b.unary("aten.isinf", larger));
-  return where(b, trivial, larger, plain);
+  const DType d = b.tensor(x).dtype;
+  const auto root = [&](ValueId p, ValueId q) { return b.unary("aten.sqrt", b.add(b.mul(p, p), b.mul(q, q))); };
+  ValueId length;
+  if (d == DType::F32) {
+    length = b.cast(root(b.cast(x, DType::F64), b.cast(y, DType::F64)), d);
+  } else {
+    const ValueId p = b.unary("aten.abs", x), q = b.unary("aten.abs", y), larger = b.call("aten.maximum", {p, q});
+    const ValueId ratio = b.div(b.call("aten.minimum", {p, q}), larger);
+    length = b.mul(larger, b.unary("aten.sqrt", b.add(b.mul(ratio, ratio), 1)));
+    length = where(b, compare(b, "eq", larger, 0), larger, length);
+  }
+  return where(b, either(b, b.unary("aten.isinf", x), b.unary("aten.isinf", y)), number(b, kInfinity, d), length);
 }
 
 void define_of_two(Table& ops) {
