@@ -38,7 +38,8 @@ bool is_power_of_two(const Arg& a) {
 // exact. (Ranks 4 and 5 may be channels_last, where a row means copies.) Integers and half types take another way in the kernel.
 Values divided_by_number(Builder& b, const Call& c) {
   const TensorType x = c.tensor("self");
-  if ((x.dtype != DType::F32 && x.dtype != DType::F64) || is_power_of_two(c.arg("other")) || x.rank() == 0 || x.rank() > 3) return keep_whole();
+  if ((x.dtype != DType::F32 && x.dtype != DType::F64) || is_power_of_two(c.arg("other")) || x.rank() == 0 || x.rank() > 3)
+    return keep_whole();
   const Dim row = x.sizes.back();
   if (sym::lower_bound(row).value_or(0) < 2) return keep_whole();
   return {b.call("aten.div.Tensor", {c.value("self"), b.full({row}, c.arg("other"), x.dtype)})};
