@@ -328,7 +328,9 @@ class Comparison {
         const auto& y = std::get<pte::KernelCall>(b);
         return x->op == y.op && x->args == y.args;
       }
-      const auto* x = std::get_if<pte::JumpFalse>(&a);
+      if (const auto* x = std::get_if<pte::MoveCall>(&a))
+        return x->from == std::get<pte::MoveCall>(b).from && x->to == std::get<pte::MoveCall>(b).to;
+      const auto* x = std::get_if<pte::JumpFalse>(&a);  // delegates are compared by their constants alone
       return x && x->cond == std::get<pte::JumpFalse>(b).cond && x->target == std::get<pte::JumpFalse>(b).target;
     };
     const auto same_operator = [](const pte::Operator& a, const pte::Operator& b) {

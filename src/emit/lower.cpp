@@ -57,7 +57,7 @@ class MethodEmitter {
       if (const auto& v = g_.value(ValueId(i)); v.place && v.type.is_tensor())
         arena = std::max(arena, v.place->offset + upper_bound_bytes(v.type.tensor).value_or(0));
     plan.buffer_sizes = {0};
-    if (arena > 0 || has_places_) plan.buffer_sizes.push_back((arena + 15) / 16 * 16);
+    if (arena > 0 || has_places_) plan.buffer_sizes.push_back(std::max<int64_t>((arena + 15) / 16 * 16, 16));
     return {};
   }
 
@@ -116,7 +116,11 @@ class MethodEmitter {
       t.dim_order.push_back(type.dim_order.empty() ? static_cast<uint8_t>(i) : type.dim_order[i]);
     }
     if (!type.is_static() || grows_.count(v)) t.dynamism = pte::Dynamism::DynamicBound;
-    if (const TensorData* data = m_.constant_of(g_, v)) {
+    const TensorData* data = m_.constant_of(g_, v);
+    if (data && data->nbytes() == 0) {  // the runtime refuses constants without bytes
+      t.place = pte::Place{1, 0};
+      has_places_ = true;
+    } else if (data) {
       t.data_buffer_idx = constants_.add(*data, type.dim_order) + 1;
     } else if (value.place) {
       t.place = pte::Place{value.place->memory_id, static_cast<uint64_t>(value.place->offset)};

@@ -359,7 +359,7 @@ class PlanCheck {
     const Range& r = ranges_[v];
     if (r.empty()) return;
     // Without a write in this run there is nothing of it to lose: the way leads past a loop that has turns for certain.
-    if (is_written_[v] && !is_state_[v] && !is_input_[v] && written_at_[v] < run_start_) return;
+    if (decides_ && is_written_[v] && !is_state_[v] && !is_input_[v] && written_at_[v] < run_start_) return;
     if (has_content_[v]) {
       shadow_.each(r, [&](const Shadow::Piece& p) {
         ++work_;

@@ -66,9 +66,15 @@ const std::string kRange = ", int quant_min, int quant_max, ScalarType dtype";
 
 void define_per_tensor(Table& ops) {
   const std::string numbers = "Tensor input, float scale, int zero_point", tensors = "Tensor input, Tensor scale, Tensor zero_point";
-  const auto operands = [](Builder& b, const Call& c) { return in_kernel_dtypes(b, c, {{"scale", DType::F64}, {"zero_point", DType::I64}}); };
+  const auto operands = [](Builder& b, const Call& c) {
+    return in_kernel_dtypes(b, c, {{"scale", DType::F64}, {"zero_point", DType::I64}});
+  };
   ops.define(kNs + "quantize_per_tensor(" + numbers + kRange + ") -> Tensor")
-      .dtype(quantized_dtype()).shape(shape_of("input")).preserves_layout().kernel(kNs + "quantize_per_tensor.out", {"dtype"}).expand(operands);
+      .dtype(quantized_dtype())
+      .shape(shape_of("input"))
+      .preserves_layout()
+      .kernel(kNs + "quantize_per_tensor.out", {"dtype"})
+      .expand(operands);
   ops.define(kNs + "quantize_per_tensor.tensor(" + tensors + kRange + ") -> Tensor")
       .dtype(quantized_dtype()).shape(shape_of("input")).kernel(kNs + "quantize_per_tensor.Tensor_out", {"dtype"}).expand(operands);
   const auto result = [](Builder& b, const Call& c) {
@@ -114,7 +120,8 @@ ValueId clamped(Builder& b, ValueId x, const Arg& low, const Arg& high) {
   return b.call(is_value(low) || is_value(high) ? "aten.clamp.Tensor" : "aten.clamp", {x, low, high});
 }
 // clamp(round(x / scale) + zero point); `zero_first`: the zero point is added before rounding.
-ValueId quantized(Builder& b, ValueId x, ValueId scale, ValueId zero_point, const Arg& low, const Arg& high, DType dtype, bool zero_first = false) {
+ValueId quantized(Builder& b, ValueId x, ValueId scale, ValueId zero_point, const Arg& low, const Arg& high, DType dtype,
+                  bool zero_first = false) {
   const ValueId scaled = b.mul(x, b.unary("aten.reciprocal", scale));
   ValueId q = zero_first && zero_point ? b.unary("aten.round", b.add(scaled, zero_point)) : b.unary("aten.round", scaled);
   if (!zero_first && zero_point) q = b.add(q, zero_point);
@@ -143,7 +150,8 @@ void define_with_tensor_ranges(Table& ops) {
         const ValueId inverse = b.view(b.cast(b.unary("aten.reciprocal", b.cast(c.value("scale"), DType::F64)), DType::F32), {});
         const ValueId steps = b.unary("aten.round", b.mul(in_float(b, c.value("input")), inverse));
         const ValueId q = b.add(steps, number_value(b, c.value("zero_point")));
-        return b.cast(clamped(b, q, number_value(b, c.value("quant_min")), number_value(b, c.value("quant_max"))), c.dtype("dtype", DType::I8));
+        return b.cast(clamped(b, q, number_value(b, c.value("quant_min")), number_value(b, c.value("quant_max"))),
+                      c.dtype("dtype", DType::I8));
       });
   ops.define(kNs + "dequantize_per_tensor.tensor2" + params + ", *, ScalarType? out_dtype=None) -> Tensor")
       .dtype(dtype_arg("out_dtype", DType::F32)).shape(shape_of("input"))
@@ -164,7 +172,8 @@ Grouped grouped(Builder& b, const Call& c) {
   if (g.sizes.size() != 2) b.fail(c.op().name() + " takes a tensor of two dims");
   if (b.failed()) return g;
   Dim size = c.dim("group_size");
-  if (c.tensor("scales").rank() > 0 && c.tensor("scales").sizes.back() == Dim(1) && sym::less_equal(size, g.sizes[1]) == sym::Proof::No) size = g.sizes[1];
+  if (c.tensor("scales").rank() > 0 && c.tensor("scales").sizes.back() == Dim(1) && sym::less_equal(size, g.sizes[1]) == sym::Proof::No)
+    size = g.sizes[1];
   const Dim count = sym::floordiv(numel(g.sizes), size);
   g.x = b.view(c.value("input"), {count, size});
   g.scales = b.view(c.value("scales"), {count, 1});
@@ -177,7 +186,8 @@ void define_groups(Table& ops) {
       .dtype(quantized_dtype()).shape(shape_of("input"))
       .expand([](Builder& b, const Call& c) {
         const Grouped g = grouped(b, c);
-        return b.view(quantized(b, g.x, g.scales, g.zero_points, c.arg("quant_min"), c.arg("quant_max"), c.dtype("dtype", DType::I8), true), g.sizes);
+        return b.view(quantized(b, g.x, g.scales, g.zero_points, c.arg("quant_min"), c.arg("quant_max"), c.dtype("dtype", DType::I8), true),
+                      g.sizes);
       });
   ops.define(kNs + "dequantize_per_channel_group(Tensor input, Tensor scales, Tensor? zero_points" + kRange +
              ", int group_size, ScalarType output_dtype) -> Tensor")
@@ -187,8 +197,10 @@ void define_groups(Table& ops) {
         if (b.failed()) return ValueId{};
         return b.view(dequantized(b, g.x, g.scales, g.zero_points, b.tensor(g.scales).dtype, c.dtype("output_dtype", DType::F32)), g.sizes);
       });
-  ops.define(kNs + "fake_quant_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, int quant_min, int quant_max) -> Tensor")
-      .dtype(same_as("input")).shape(shape_of("input"))
+  ops.define(kNs +
+             "fake_quant_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, int quant_min, int quant_max) -> Tensor")
+      .dtype(same_as("input"))
+      .shape(shape_of("input"))
       .expand([](Builder& b, const Call& c) {
         const size_t axis = axis_of(b, c, "axis", c.rank("input"));
         if (b.failed()) return ValueId{};
@@ -261,7 +273,8 @@ Values chosen_per_token(Builder& b, const Call& c) {
   const ValueId scale = b.call("aten.clamp", {divided(b, b.sub(e.high, e.low), 255), double{std::numeric_limits<float>::epsilon()}});
   const ValueId low = b.div(e.low, scale), high = b.div(e.high, scale);
   const ValueId errors = b.add(b.add(low, -128), b.add(high, 127));
-  const ValueId zero = where(b, b.call("aten.gt.Scalar", {errors, 0}), b.call("aten.rsub.Scalar", {low, -128}), b.call("aten.rsub.Scalar", {high, 127}));
+  const ValueId zero =
+      where(b, b.call("aten.gt.Scalar", {errors, 0}), b.call("aten.rsub.Scalar", {low, -128}), b.call("aten.rsub.Scalar", {high, 127}));
   return {b.cast(scale, DType::F64), b.cast(b.unary("aten.round", b.call("aten.clamp", {zero, -128, 127})), DType::I64)};
 }
 
@@ -291,8 +304,11 @@ Def embedding(Table& ops, const std::string& name, int64_t packed, bool with_dty
     const DType scales = c.tensor("weight_scales").dtype;
     return with_dtype ? c.dtype("dtype", scales) : scales;
   };
-  return ops.define(kNs + name + (with_dtype ? ".dtype" : "") + "(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, int weight_quant_min, "
-                    "int weight_quant_max, Tensor indices" + (with_dtype ? ", *, ScalarType? dtype=None" : "") + ") -> Tensor")
+  return ops
+      .define(kNs + name + (with_dtype ? ".dtype" : "") +
+              "(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, int weight_quant_min, "
+              "int weight_quant_max, Tensor indices" +
+              (with_dtype ? ", *, ScalarType? dtype=None" : "") + ") -> Tensor")
       .dtype(result)
       .shape([packed](const Call& c) -> Result<Dims> {
         if (c.rank("weight") != 2) return model_error(c.op().name() + " takes a table of two dims");
@@ -330,9 +346,11 @@ void define_embeddings(Table& ops) {
 // ---- arithmetic on quantized values --------------------------------------------------------------------------------------------------
 
 void define_quantized_add(Table& ops) {
-  ops.define(kNs + "add(Tensor a, float a_scale, int a_zero_point, int a_quant_min, int a_quant_max, Tensor b, float b_scale, int b_zero_point, "
+  ops.define(kNs +
+             "add(Tensor a, float a_scale, int a_zero_point, int a_quant_min, int a_quant_max, Tensor b, float b_scale, int b_zero_point, "
              "int b_quant_min, int b_quant_max, float out_scale, int out_zero_point, int out_quant_min, int out_quant_max) -> Tensor")
-      .dtype(same_as("a")).shape(broadcast_of({"a", "b"}))
+      .dtype(same_as("a"))
+      .shape(broadcast_of({"a", "b"}))
       .expand([](Builder& b, const Call& c) {
         const auto real = [&](const std::string& p) {
           return b.mul(b.sub(b.cast(c.value(p), DType::F32), c.arg(p + "_zero_point")), c.arg(p + "_scale"));
@@ -354,7 +372,8 @@ Blocks blocks_of(Builder& b, const Call& c) {
   Blocks out;
   const Dims& sizes = c.tensor("input").sizes;
   const Dims block = c.dims("block_size");
-  if (block.size() != sizes.size()) b.fail(fmt::format("{}: block_size has {} dims, the input {}", c.op().name(), block.size(), sizes.size()));
+  if (block.size() != sizes.size())
+    b.fail(fmt::format("{}: block_size has {} dims, the input {}", c.op().name(), block.size(), sizes.size()));
   if (b.failed()) return out;
   for (size_t i = 0; i < sizes.size(); ++i) {
     const bool whole = block[i] == sizes[i], single = block[i] == Dim(1);
@@ -459,10 +478,13 @@ void define_affine(Table& ops) {
   ops.define("torchao::dequantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, ScalarType input_dtype, "
              "Scalar? quant_min=None, Scalar? quant_max=None, ScalarType? output_dtype=None) -> Tensor")
       .dtype(dtype_arg("output_dtype", DType::F32)).shape(shape_of("input")).expand(dequantize_affine);
-  ops.define("torchao::choose_qparams_affine(Tensor input, str mapping_type, SymInt[] block_size, ScalarType target_dtype, Scalar? quant_min=None, "
-             "Scalar? quant_max=None, float? eps=None, ScalarType? scale_dtype=None, ScalarType? zero_point_dtype=None, bool keepdim=False) "
-             "-> (Tensor, Tensor)")
-      .infer(affine_types()).expand(choose_affine);
+  ops.define(
+         "torchao::choose_qparams_affine(Tensor input, str mapping_type, SymInt[] block_size, ScalarType target_dtype, Scalar? "
+         "quant_min=None, "
+         "Scalar? quant_max=None, float? eps=None, ScalarType? scale_dtype=None, ScalarType? zero_point_dtype=None, bool keepdim=False) "
+         "-> (Tensor, Tensor)")
+      .infer(affine_types())
+      .expand(choose_affine);
 }
 
 }  // namespace

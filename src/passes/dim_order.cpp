@@ -21,7 +21,8 @@ class DimOrders {
     for (size_t i = 0; i < g_.outputs.size(); ++i) {
       Arg& a = g_.outputs[i];
       if (!a.is_value() || !g_.type(a.value()).is_tensor()) continue;
-      const DimOrder& want = &g_ == m_.graph.get() && m_.outputs[i].kind == OutputSpec::Kind::UserOutput ? m_.outputs[i].dim_order : DimOrder{};
+      const DimOrder& want =
+          &g_ == m_.graph.get() && m_.outputs[i].kind == OutputSpec::Kind::UserOutput ? m_.outputs[i].dim_order : DimOrder{};
       if (want.empty() || want.size() == g_.tensor(a.value()).rank()) a = in_order(a.value(), want, {}, nullptr);
     }
     return {};
@@ -70,7 +71,8 @@ class DimOrders {
     // Weights of the result's rank are written in the same order, others are contiguous.
     for (const Arg& a : n.args)
       for_each_value(a, [&](const ValueId& v) {
-        if (is_weight(v) && !(g_.tensor(v).rank() == rank ? g_.tensor(v).dim_order == *order : g_.tensor(v).dim_order.empty())) agree = false;
+        if (is_weight(v) && !(g_.tensor(v).rank() == rank ? g_.tensor(v).dim_order == *order : g_.tensor(v).dim_order.empty()))
+          agree = false;
       });
     return agree ? order : std::nullopt;
   }

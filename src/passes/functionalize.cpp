@@ -121,9 +121,37 @@ class Functionalizer {
     const Schema& schema = before.op->schema();
     for (Arg& a : g_.node(id).args) for_each_value(a, [&](ValueId& v) { v = read(v, before.loc, id); });
     if (before.op->known && schema.mutates()) return visit_write(id, before);
-    if (before.op->known && schema.is_view() && aliases(before)) return visit_view(id, before);
+    if (updates_running_statistics(before)) return visit_batch_norm(id, before);
+    if (before.op->known && schema.is_view() && !before.results.empty() && aliases(before)) return visit_view(id, before);
     for (ValueId r : before.results)
       if (g_.type(r).is_tensor()) own(r, r);
+  }
+
+  // Batch norm in training mode writes its running statistics, which its schema does not say.
+  bool updates_running_statistics(const Node& n) const {
+    if (n.op->name() != "aten.batch_norm" && n.op->name() != "aten.native_batch_norm") return false;
+    const Call c(g_, *n.op, n.args);
+    return c.flag("training") && c.is_tensor("running_mean") && c.is_tensor("running_var");
+  }
+
+  void visit_batch_norm(NodeId id, const Node& before) {
+    const Node now = g_.node(id);
+    const Call original(g_, *before.op, before.args), current(g_, *now.op, now.args);
+    const std::string module = before.loc && !before.loc->module_path.empty() ? before.loc->module_path : "the model";
+    cx_.diag.warning(before.loc, fmt::format("batch norm {} is in training mode: every call updates its running statistics", module),
+                     "export the model after model.eval() if that is not wanted");
+    Builder b(g_, before.loc, id);
+    std::vector<Arg> args;
+    for (const char* p : {"input", "weight", "bias", "running_mean", "running_var", "training", "momentum", "eps"}) args.push_back(current.arg(p));
+    const ValueId mean = original.value("running_mean"), var = original.value("running_var");
+    const auto made = b.call_all("aten._native_batch_norm_legit_functional", std::move(args));
+    if (!b.failed()) {
+      write(mean, made[3], b);
+      write(var, made[4], b);
+      for (size_t i = 0; i < before.results.size(); ++i) own(before.results[i], made[i]);
+    }
+    check(b, before.loc);
+    g_.erase(id);
   }
 
   // Views by schema that copy in some cases: then what they give has memory of its own.
@@ -217,6 +245,7 @@ class Functionalizer {
       cx_.diag.error(before.loc, fmt::format("operator {} writes in place and is not supported", name));
       return;
     }
+    if (op->schema().is_view()) return visit_view_in_place(id, before, *op);
     Builder b(g_, before.loc, id);
     const ValueId old = now.args[0].value();
     ValueId value = b.call(functional, now.args);
@@ -224,6 +253,25 @@ class Functionalizer {
     if (!b.failed()) value = b.cast(value, b.tensor(old).dtype);
     if (!b.failed()) write(target, value, b);
     check(b, before.loc);
+    alias_results(before, target);
+    g_.erase(id);
+  }
+
+  // x.unsqueeze_(0) writes nothing: the name stands for a view of what it was.
+  void visit_view_in_place(NodeId id, const Node& before, const OpDef& op) {
+    const ValueId target = before.args[0].value();
+    const Node now = g_.node(id);
+    Builder b(g_, before.loc, id);
+    auto made = op.expand ? op.expand(b, Call(g_, op, now.args)) : Result<std::vector<ValueId>>(std::vector<ValueId>{});
+    if (!made) return cx_.diag.error(before.loc, made.failure().message);
+    const ValueId result = made->empty() ? b.call(op.name(), now.args) : made->front();
+    check(b, before.loc);
+    auto view = views_.find(target);
+    const auto steps = steps_between(now.args[0].value(), result);
+    if (view == views_.end() || !steps)
+      return cx_.diag.error(before.loc, fmt::format("operator {} changes something that is no tensor", now.op->name()));
+    view->second.chain.insert(view->second.chain.end(), steps->begin(), steps->end());
+    view->second.current = result;
     alias_results(before, target);
     g_.erase(id);
   }
@@ -296,7 +344,8 @@ Status functionalize(Program& p, PassContext& cx) {
     forget_layouts(g, &g == m.graph.get());
     if (&g != m.graph.get()) return Status();
     for (InputSpec& in : m.inputs)
-      for (const OutputSpec& out : m.outputs) in.mutated = in.mutated || (out.kind != OutputSpec::Kind::UserOutput && out.target == in.name);
+      for (const OutputSpec& out : m.outputs)
+        in.mutated = in.mutated || (out.kind != OutputSpec::Kind::UserOutput && out.target == in.name);
     for (size_t i = 0; i < layouts.size(); ++i) m.outputs[m.outputs.size() - layouts.size() + i].dim_order = layouts[i];
     return Status();
   }));

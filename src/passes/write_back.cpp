@@ -63,16 +63,20 @@ class WriteBack {
 
   ValueId save(ValueId v, std::unordered_map<ValueId, ValueId>& saved) {
     auto [it, fresh] = saved.try_emplace(v);
-    if (fresh) {
-      Builder b(g_, nullptr);
-      ArgList dims;
-      for (size_t i = 0; i < g_.tensor(v).rank(); ++i) dims.push_back(static_cast<int64_t>(g_.tensor(v).dim_order.empty() ? i : g_.tensor(v).dim_order[i]));
-      it->second = b.call("dim_order_ops._to_dim_order_copy", {v}, {{"dim_order", dims}});
-    }
+    if (fresh) it->second = copied(v, g_.tensor(v).dim_order);
     return it->second;
   }
 
+  ValueId copied(ValueId v, const DimOrder& order) {
+    Builder b(g_, nullptr);
+    ArgList dims;
+    for (size_t i = 0; i < g_.tensor(v).rank(); ++i) dims.push_back(static_cast<int64_t>(order.empty() ? i : order[i]));
+    return b.call("dim_order_ops._to_dim_order_copy", {v}, {{"dim_order", dims}});
+  }
+
+  // The kernel of copy_ takes one dim order only.
   ValueId copy(ValueId target, ValueId value) {
+    if (g_.tensor(value).dim_order != g_.tensor(target).dim_order) value = copied(value, g_.tensor(target).dim_order);
     const OpDef& op = Registry::global().get("aten.copy_");
     const NodeId n = g_.add_node(&op, {target, value, false}, {g_.type(target)}, nullptr);
     return g_.node(n).results[0];

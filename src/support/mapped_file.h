@@ -15,7 +15,8 @@ namespace edgec {
 class MappedFile {
  public:
   static Result<std::shared_ptr<const MappedFile>> open(const std::string& path);
-  static std::shared_ptr<const MappedFile> of(std::vector<std::byte> bytes);  // a file that is in memory already
+  // Bytes that are in memory already, as if they had been read.
+  static std::shared_ptr<const MappedFile> of(std::vector<std::byte> bytes);
 
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;

@@ -1,3 +1,4 @@
+#include "support/mapped_file.h"
 #include "inprocess/programs.h"
 
 #include "support/mapped_file.h"

@@ -159,8 +159,8 @@ int run(const Options& options) {
     if (results[i].empty()) continue;
     ++count;
     ++failed[cases[i].op];
-    fmt::print("FAIL {}/{}  ({}:{})\n{}\n", cases[i].op, cases[i].name, std::filesystem::path(cases[i].file).filename().string(), cases[i].line,
-               indented(results[i]));
+    fmt::print("FAIL {}/{}  ({}:{})\n{}\n", cases[i].op, cases[i].name, std::filesystem::path(cases[i].file).filename().string(),
+               cases[i].line, indented(results[i]));
     if (options.print_programs) fmt::print("{}\n", indented(cases[i].program));
   }
   if (!failed.empty()) fmt::print("failures by operator:\n");

@@ -139,7 +139,11 @@ class Writer:
         args, kwargs = copied(args), {k: copied(v) for k, v in kwargs.items()}
         calls = [self._call(op, args, kwargs, symbols, torch_fn, refused) for symbols in sizes]
         specs = [t for t in flat_tensors([*args, *kwargs.values()])]
-        name = name or "_".join(t.type_text().replace(", ", "x").replace("[", "_").replace("]", "").replace(" ", "") for t in specs[:2]) or "plain"
+        name = (
+            name
+            or "_".join(t.type_text().replace(", ", "x").replace("[", "_").replace("]", "").replace(" ", "") for t in specs[:2])
+            or "plain"
+        )
         n = self.names[(op, name)] = self.names.get((op, name), 0) + 1
         name += f"~{n}" if n > 1 else ""
         out = [f"case {op} {name}"]
@@ -153,12 +157,12 @@ class Writer:
         self.ops.add(op)
 
     def _call(self, op, args, kwargs, symbols, torch_fn, refused):
-        made = {"lines": [], "results": [], "weights": [], "outputs": []}
+        made = {"lines": [], "results": [], "weights": [], "outputs": [], "results_of_operator": 0}
 
         def real(a):
             if isinstance(a, T):
                 t, line, values = a.fill(self.seed(op, len(made["lines"]) + len(made["weights"])), symbols)
-                if a.weight: made["weights"].append(values)
+                if a.weight:made["weights"].append(values)
                 else: made["lines"].append(line)
                 return t
             if isinstance(a, Sym): return a.value(symbols)
@@ -168,6 +172,8 @@ class Writer:
         if refused and not torch_fn: torch_fn = lambda *a, **k: [torch.zeros(1)] * len(torch_op(op)._schema.returns)
         a, k = [real(v) for v in args], {n: real(v) for n, v in kwargs.items()}
         result = (torch_fn or torch_op(op))(*a, **k)
+        if torch_fn and op.startswith("aten."):  # results that `torch_fn` leaves out are not compared
+            made["results_of_operator"] = len(torch_op(op)._schema.returns)
         for r in result if isinstance(result, (list, tuple)) else [result]:
             if isinstance(r, torch.Tensor):
                 if r.is_complex() or r.is_quantized: raise ValueError("a complex result")
@@ -197,13 +203,15 @@ class Writer:
         lines.append(f"method @forward({', '.join(inputs)}){' where ' + facts if facts else ''} {{")
         texts = [arg_text(a, names) for a in args]
         texts += [f"{k}={arg_text(v, names)}" for k, v in kwargs.items()]
-        outputs = [f"%y{i}" for i in range(max(len(call["outputs"]), 1))]
+        outputs = [f"%y{i}" for i in range(max(len(call["outputs"]), 1, call["results_of_operator"]))]
         types = ""
         base = op.split(".")[1]
         if base.startswith("__i") or (base.endswith("_") and not base.startswith("__")):  # in place: on a copy
             lines.append(f"  %c = aten.clone({texts[0]})")
             texts[0] = "%c"
-            types = " : " + specs[0].type_text()
+            result = call["outputs"][0]
+            same = list(result.shape) == specs[0].sizes({n: r[0] for n, r in where.items()})
+            types = " : " + (specs[0].type_text() if same else f"{NAMES[result.dtype]}[{', '.join(map(str, result.shape))}]")
         lines.append(f"  {', '.join(outputs)} = {op}({', '.join(texts)}){types}")
         returned = []
         for text, r in zip(outputs, call["outputs"] or [None]):
@@ -237,7 +245,7 @@ def arg_text(a, names):
     if isinstance(a, bool): return "true" if a else "false"
     if isinstance(a, float): return repr(a)
     if isinstance(a, torch.dtype): return NAMES[a]
-    if isinstance(a, torch.memory_format): return str(a).removeprefix("torch.").removesuffix("_format")
+    if isinstance(a, torch.memory_format): return str(a).removeprefix("torch.")
     if isinstance(a, torch.device): return "none"
     if isinstance(a, str): return '"' + a + '"'
     if isinstance(a, (list, tuple)): return "[" + ", ".join(arg_text(v, names) for v in a) + "]"
@@ -245,5 +253,5 @@ def arg_text(a, names):
 
 
 def bytes_of(t):
-    t = t.detach().contiguous()
+    t = t.detach().clone(memory_format=torch.contiguous_format)
     return t.reshape(-1).view(U8).numpy().tobytes() if t.numel() else b""

@@ -20,6 +20,18 @@ std::vector<std::string> alternatives(const std::string& text) {
   return out;
 }
 
+// torch refuses empty operands of reductions without a neutral element, and of most operators on images.
+bool takes_empty(const OpDef& op) {
+  std::string name = op.schema().name;
+  if (name.ends_with('_') && !name.starts_with("__")) name.pop_back();
+  if (is_one_of(name,
+                {"amax", "amin", "argmax", "argmin", "max", "min", "aminmax", "median", "nanmedian", "mode", "kthvalue",
+                 "cummax", "cummin", "linalg_vector_norm", "linalg_norm", "linalg_matrix_norm", "norm", "pad", "topk"}))
+    return false;
+  return hints_for(op).empty() ||
+         is_one_of(name, {"mm", "bmm", "matmul", "addmm", "baddbmm", "linear", "mv", "dot", "t", "embedding"});
+}
+
 // The arguments of one call, chosen parameter by parameter.
 class Chooser {
  public:
@@ -38,6 +50,7 @@ class Chooser {
         chosen_[p.name] = *std::move(a);
       }
     }
+    if (!takes_empty(op_) && some_operand_is_empty()) return std::nullopt;
     std::vector<Arg> out;
     for (const Param& p : params) out.push_back(with_symbol_values(p, chosen_.at(p.name)));
     return out;
@@ -59,6 +72,15 @@ class Chooser {
   int64_t least(const Dim& d) const {
     const auto all = draft_.numbers(d);
     return *std::min_element(all.begin(), all.end());
+  }
+
+  bool some_operand_is_empty() const {
+    bool found = false;
+    for (const auto& [param, a] : chosen_)
+      for_each_value(a, [&](const ValueId& v) {
+        found = found || (draft_.graph().type(v).is_tensor() && least(numel(draft_.graph().tensor(v).sizes)) == 0);
+      });
+    return found;
   }
 
   // ---- tensors ----

@@ -137,20 +137,27 @@ Finding Finding::from(const std::string& text) {
 }
 
 std::string Finding::signature() const {
-  std::string out = kind + ": ";
-  for (size_t i = 0; i < message.size() && out.size() < 160; ++i) {
-    const char c = message[i];
-    if (c == '%' || c == '#') {  // a name or a number of a value
-      while (i + 1 < message.size() && (isalnum(static_cast<unsigned char>(message[i + 1])) || message[i + 1] == '_'))
-        ++i;
+  if (kind == "mismatch") return message.find("(fused)") == std::string::npos ? kind : kind + " (fused)";
+  std::string_view said = message;
+  // The kernel's own words say more than ours, and the operator's name is in a later line.
+  const size_t failed = said.find("in operator ");
+  const std::string op(
+      failed == std::string_view::npos ? "" : said.substr(failed + 12, said.substr(failed).find('\n') - 12));
+  if (const size_t words = said.find("\n  runtime: "); words != std::string_view::npos) said.remove_prefix(words + 12);
+  std::string out = kind + ": " + op + " ";
+  for (size_t i = 0; i < said.size() && out.size() < 130 && said[i] != '\n'; ++i) {
+    const char c = said[i];
+    if (c == '%' || c == '#') {
+      while (i + 1 < said.size() && (isalnum(static_cast<unsigned char>(said[i + 1])) || said[i + 1] == '_')) ++i;
       out += '%';
-    } else if (!isdigit(static_cast<unsigned char>(c)) && c != '-' && c != '.') {
-      out += c == '\n' ? ' ' : c;
-    } else if (c == '.' && i > 0 && isalpha(static_cast<unsigned char>(message[i - 1]))) {
+    } else if (c == '[') {
+      while (i + 1 < said.size() && said[i] != ']') ++i;
+      out += "[]";
+    } else if (!isdigit(static_cast<unsigned char>(c)) && c != '-') {
       out += c;
     }
   }
-  return kind == "mismatch" ? (message.find("fused") == std::string::npos ? kind : kind + " (fused)") : out;
+  return out;
 }
 
 Finding examine(const Program& program) {

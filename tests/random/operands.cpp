@@ -90,6 +90,8 @@ constexpr std::pair<std::string_view, std::string_view> kHints[] = {
     {"im2col", "self=nchw kernel_size=#2,2 dilation=#1,1 padding=#1,1 stride=#1,1"},
     {"glu", "self=*n4 dim=#-1"},
     {"prelu", "self=nch weight=c"},
+    {"nll_loss2d", "self=nchw target=nhw:<c weight=?c ignore_index=#-100"},
+    {"nll_loss2d_forward", "self=nchw target=nhw:<c weight=?c ignore_index=#-100"},
     {"one_hot", "self=*n:<4 num_classes=#4"},
     {"bucketize", "boundaries=5:sorted"},
     {"searchsorted", "sorted_sequence=5:sorted sorter=none side=none"},

@@ -1,5 +1,6 @@
 // Random well-typed graphs through the compiler and the official runtime (README.md).
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <charconv>
 #include <cstring>
@@ -36,9 +37,16 @@ std::string attempt(uint64_t seed, const Options& o) {
   return ops + "\n" + examine(*program).str();
 }
 
+// The text of the shrunk program, behind a line with its operators.
 std::string shrunk_text(uint64_t seed, const Options& o, const Finding& f) {
-  return inprocess::run_isolated(
-      1, 1, [&](size_t) { return print(*shrunk(*generate(seed, o.nodes), f)); }, kSecondsToShrink)[0];
+  const auto job = [&](size_t) {
+    const auto small = shrunk(*generate(seed, o.nodes), f);
+    const Graph& g = *small->methods[0]->graph;
+    std::set<std::string> ops;
+    for (NodeId n = g.first(); n; n = g.next(n)) ops.insert(g.node(n).op->name());
+    return fmt::format("{}\n{}\n{}", fmt::join(ops, " "), print(*small), examine_apart(*small).str());
+  };
+  return inprocess::run_isolated(1, 1, job, kSecondsToShrink)[0];
 }
 
 struct Cause {
@@ -46,12 +54,21 @@ struct Cause {
   Finding example;
 };
 
+// Shrunk programs of the same operators count once.
 void report(const std::map<std::string, Cause>& causes, const Options& o) {
   for (const auto& [signature, cause] : causes) {
     if (cause.example.kind == "refused" && !o.refusals) continue;
-    fmt::print("---- {} seeds, {}\n{}\n", cause.seeds.size(), signature, cause.example.str());
-    for (size_t i = 0; i < std::min(cause.seeds.size(), o.shrunk_per_cause); ++i)
-      fmt::print("seed {}, shrunk:\n{}\n", cause.seeds[i], shrunk_text(cause.seeds[i], o, cause.example));
+    fmt::print("---- {} seeds, {}\n", cause.seeds.size(), signature);
+    std::set<std::string> seen;
+    const size_t count = std::min(cause.seeds.size(), o.shrunk_per_cause);
+    const auto texts = inprocess::run_isolated(
+        count, o.jobs, [&](size_t i) { return shrunk_text(cause.seeds[i], o, cause.example); }, kSecondsToShrink);
+    for (size_t i = 0; i < count; ++i) {
+      const size_t line = std::min(texts[i].find('\n'), texts[i].size());
+      if (!seen.insert(texts[i].substr(0, line)).second) continue;
+      fmt::print("seed {}: {}\n", cause.seeds[i], texts[i]);
+    }
+    if (count == 0) fmt::print("seed {}: {}\n", cause.seeds[0], cause.example.str());
     fflush(stdout);
   }
 }

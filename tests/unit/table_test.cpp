@@ -22,9 +22,11 @@ std::vector<std::string> lines_of(const std::string& file) {
 }
 
 bool same(const Param& a, const Param& b) {
+  // torch prints these defaults by number or by name, depending on the operator.
+  const bool numbered = a.type == ArgType::MemoryFormat || a.type == ArgType::DType;
   return a.name == b.name && a.type == b.type && a.optional == b.optional && a.list == b.list && a.list_of_optional == b.list_of_optional &&
          a.list_size == b.list_size && a.kwarg_only == b.kwarg_only && a.alias == b.alias && a.written == b.written &&
-         a.default_value.has_value() == b.default_value.has_value() && (!a.default_value || a.default_value->value == b.default_value->value);
+         a.default_value.has_value() == b.default_value.has_value() && (!a.default_value || numbered || a.default_value->value == b.default_value->value);
 }
 
 bool same(const Return& a, const Return& b) { return a.type == b.type && a.list == b.list && a.alias == b.alias && a.written == b.written; }
@@ -67,7 +69,7 @@ struct DTypeSet {
 DType edge_dtype(const std::string& name) {
   static const std::map<std::string, DType> names = {{"b", DType::Bool}, {"u8", DType::U8},   {"i8", DType::I8},   {"i16", DType::I16},
                                                      {"i32", DType::I32}, {"i64", DType::I64}, {"f16", DType::F16}, {"bf16", DType::BF16},
-                                                     {"f32", DType::F32}, {"f64", DType::F64}, {"u16", DType::U16}};
+                                                     {"f32", DType::F32}, {"f64", DType::F64}, {"u16", DType::U16}, {"c64", DType::C64}, {"c128", DType::C128}};
   return names.at(name);
 }
 
@@ -82,6 +84,7 @@ DTypeSet parse_set(const std::string& text) {
 
 // An argument that a row says nothing of.
 std::optional<Arg> neutral(const Param& p) {
+  if (p.name == "rounding_mode") return Arg("trunc");  // the rows are those of rounded division
   if (p.default_value) return default_arg(p);
   if (p.optional) return Arg();
   if (p.name == "dim" || p.name == "dims") return p.list ? Arg::ints({0}) : Arg(0);
@@ -113,10 +116,7 @@ TEST(Table, ResultDTypesAreThoseOfTheEdgeRows) {
     }
     rows[op].push_back(std::move(row));
   }
-  // Rows that are wrong against torch itself, or say what no argument of the schema carries.
-  const std::set<std::string> deviations = {
-      "aten::max_pool2d_with_indices",
-  };
+  const std::set<std::string> deviations = {};  // operators whose rows are wrong against torch itself; at most 30, each with its reason
   int checked = 0, operators = 0;
   std::set<std::string> wrong;
   for (const auto& [name, alternatives] : rows) {
@@ -157,6 +157,9 @@ TEST(Table, ResultDTypesAreThoseOfTheEdgeRows) {
       }
     }
     for (const auto& [key, results] : allowed) {
+      // "f16|bf16" stands for either half type, not for a mixture.
+      const auto has = [&](DType d) { return std::any_of(key.begin(), key.end(), [&](const auto& k) { return k.second == d; }); };
+      if (has(DType::F16) && has(DType::BF16)) continue;
       Graph g(std::make_shared<sym::Context>());
       std::map<std::string, DType> given(key.begin(), key.end());
       std::vector<Arg> args;

@@ -38,6 +38,17 @@ void define_activations(Table& ops) {
     return in_opmath(b, c.value("self"), [](Builder& x, ValueId v) { return x.div(x.mul(v, relu6_of(x, x.add(v, 3))), 6); });
   });
   ops.in_place("aten::hardswish_(Tensor(a!) self) -> Tensor(a!)");
+  ops.in_place("aten::gelu_(Tensor(a!) self, *, str approximate='none') -> Tensor(a!)");
+  ops.in_place("aten::mish_(Tensor(a!) self) -> Tensor(a!)");
+  ops.in_place("aten::celu_(Tensor(a!) self, Scalar alpha=1.0) -> Tensor(a!)");
+  ops.in_place("aten::selu_(Tensor(a!) self) -> Tensor(a!)");
+  // The slope is random while training, else the middle.
+  const std::string slopes = "Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor";
+  pointwise(ops, "aten::rrelu(Tensor self, " + slopes).expand([](Builder& b, const Call& c) {
+    if (c.flag("training")) b.fail(c.op().name() + " in training mode: export the model after model.eval()");
+    return b.call("aten.leaky_relu", {c.arg("self"), (c.number("lower", 0.125) + c.number("upper", 1.0 / 3)) / 2});
+  });
+  ops.in_place("aten::rrelu_(Tensor(a!) self, " + slopes + "(a!)");
   pointwise(ops, "aten::celu(Tensor self, Scalar alpha=1.0) -> Tensor").expand([](Builder& b, const Call& c) {
     return b.call("aten.elu", {c.arg("self"), c.arg("alpha"), 1.0, 1.0 / c.number("alpha", 1.0)});
   });
@@ -77,7 +88,8 @@ void define_activations(Table& ops) {
   });
   pointwise(ops, "aten::threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor").expand([](Builder& b, const Call& c) {
     const ValueId v = c.value("self");
-    return b.call("aten.where.self", {b.call("aten.le.Scalar", {v, c.arg("threshold")}), b.full({}, c.arg("value"), c.tensor("self").dtype), v});
+    return b.call("aten.where.self",
+                  {b.call("aten.le.Scalar", {v, c.arg("threshold")}), b.full({}, c.arg("value"), c.tensor("self").dtype), v});
   });
   ops.in_place("aten::threshold_(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)");
 

@@ -120,7 +120,12 @@ void define_remainders(Table& ops) {
       return name == "fmod" ? fmod_of(b, c) : remainder(b, c);
     };
     ops.define("aten::" + name + ".Tensor(Tensor self, Tensor other) -> Tensor")
-        .dtype(promoted(kBoth)).shape(broadcast_of(kBoth)).preserves_layout().promotes(kBoth).kernel(name + ".Tensor_out").expand(expansion);
+        .dtype(promoted(kBoth))
+        .shape(broadcast_of(kBoth))
+        .preserves_layout()
+        .promotes(kBoth)
+        .kernel(name + ".Tensor_out")
+        .expand(expansion);
     ops.define("aten::" + name + ".Scalar(Tensor self, Scalar other) -> Tensor")
         .dtype(promoted(kBoth)).shape(shape_of("self")).preserves_layout().promotes(kBoth).kernel(name + ".Scalar_out").expand(expansion);
     for (const char* kind : {"Tensor", "Scalar"})
@@ -191,7 +196,9 @@ Values power_by_tensor(Builder& b, const Call& c) {
   const bool both = c.is_tensor("self") && c.is_tensor("exponent");
   if (c.is_tensor("self") && !c.is_tensor("exponent")) return {b.call("aten.pow.Tensor_Scalar", {c.arg("self"), c.arg("exponent")})};
   const DType d = c.promoted({"self", "exponent"});
-  if (is_float(d)) return both || c.op().name() == "aten.pow.Scalar" ? keep_whole() : Values{b.call("aten.pow.Scalar", {c.arg("self"), c.arg("exponent")})};
+  if (is_float(d))
+    return both || c.op().name() == "aten.pow.Scalar" ? keep_whole()
+                                                      : Values{b.call("aten.pow.Scalar", {c.arg("self"), c.arg("exponent")})};
   const Operands o = operands(b, c, "self", "exponent");
   return {integer_power(b, o.x, o.y, d)};
 }

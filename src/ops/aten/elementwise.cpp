@@ -56,7 +56,8 @@ void arithmetic(Table& ops, const std::string& name, const std::string& alias, b
   for (const auto& [kind, more] : {std::pair("Tensor", a), std::pair("Scalar", sa)}) {
     ops.in_place(fmt::format("aten::{0}_.{1}(Tensor(a!) self, {1} other{2}) -> Tensor(a!)", name, kind, more));
     if (alias.empty()) continue;
-    synonym(ops, fmt::format("aten::{}.{}(Tensor self, {} other{}) -> Tensor", alias, kind, kind, more), fmt::format("aten.{}.{}", name, kind));
+    synonym(ops, fmt::format("aten::{}.{}(Tensor self, {} other{}) -> Tensor", alias, kind, kind, more),
+            fmt::format("aten.{}.{}", name, kind));
     ops.in_place(fmt::format("aten::{0}_.{1}(Tensor(a!) self, {1} other{2}) -> Tensor(a!)", alias, kind, more));
   }
 }
@@ -158,7 +159,8 @@ void bitwise(Table& ops, const std::string& name) {
   for (const std::string kind : {"Tensor", "Scalar"}) {
     synonym(ops, fmt::format("aten::__{}__.{}(Tensor self, {} other) -> Tensor", name, kind, kind), "aten.bitwise_" + name + "." + kind);
     ops.in_place(fmt::format("aten::bitwise_{0}_.{1}(Tensor(a!) self, {1} other) -> Tensor(a!)", name, kind));
-    ops.in_place(fmt::format("aten::__i{0}__.{1}(Tensor(a!) self, {1} other) -> Tensor(a!)", name, kind), "aten.bitwise_" + name + "." + kind);
+    ops.in_place(fmt::format("aten::__i{0}__.{1}(Tensor(a!) self, {1} other) -> Tensor(a!)", name, kind),
+                 "aten.bitwise_" + name + "." + kind);
   }
 }
 
@@ -186,7 +188,8 @@ Values shifted(Builder& b, const Call& c, const std::string& name) {
   const ValueId x = b.cast(as_tensor(b, c, "self", d), d), count = b.cast(as_tensor(b, c, "other", d), d);
   const auto by = [&](ValueId n) { return b.call("aten." + name + ".Tensor", {x, b.call("aten.clamp", {n, 0, most})}); };
   // To the right, signed numbers end at their sign; a negative count counts as a large one.
-  if (name == "bitwise_right_shift" && is_signed(d)) return {by(where(b, b.call("aten.lt.Scalar", {count, 0}), b.full({}, most, d), count))};
+  if (name == "bitwise_right_shift" && is_signed(d))
+    return {by(where(b, b.call("aten.lt.Scalar", {count, 0}), b.full({}, most, d), count))};
   const ValueId outside = b.call("aten.logical_or", {b.call("aten.lt.Scalar", {count, 0}), b.call("aten.gt.Scalar", {count, most})});
   return {where(b, outside, b.full({}, 0, d), by(count))};
 }
@@ -196,7 +199,12 @@ void shifts(Table& ops, const std::string& name, const std::string& sign) {
   ops.define("aten::" + name + ".Tensor(Tensor self, Tensor other) -> Tensor")
       .dtype(promoted(kBoth)).shape(broadcast_of(kBoth)).preserves_layout().promotes(kBoth).kernel(name + ".Tensor_out").expand(expansion);
   ops.define("aten::" + name + ".Tensor_Scalar(Tensor self, Scalar other) -> Tensor")
-      .dtype(promoted(kBoth)).shape(shape_of("self")).preserves_layout().promotes(kBoth).kernel(name + ".Tensor_Scalar_out").expand(expansion);
+      .dtype(promoted(kBoth))
+      .shape(shape_of("self"))
+      .preserves_layout()
+      .promotes(kBoth)
+      .kernel(name + ".Tensor_Scalar_out")
+      .expand(expansion);
   ops.define("aten::" + name + ".Scalar_Tensor(Scalar self, Tensor other) -> Tensor")
       .dtype(promoted(kBoth)).shape(shape_of("other")).expand(expansion);
   ops.in_place("aten::" + name + "_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)");
@@ -211,7 +219,11 @@ void shifts(Table& ops, const std::string& name, const std::string& sign) {
 void define_logic(Table& ops) {
   for (const char* name : {"and", "or", "xor"}) {
     ops.define(fmt::format("aten::logical_{}(Tensor self, Tensor other) -> Tensor", name))
-        .dtype(fixed(DType::Bool)).shape(broadcast_of(kBoth)).preserves_layout().promotes(kBoth).kernel(fmt::format("logical_{}.out", name));
+        .dtype(fixed(DType::Bool))
+        .shape(broadcast_of(kBoth))
+        .preserves_layout()
+        .promotes(kBoth)
+        .kernel(fmt::format("logical_{}.out", name));
     ops.in_place(fmt::format("aten::logical_{}_(Tensor(a!) self, Tensor other) -> Tensor(a!)", name));
     bitwise(ops, name);
   }
@@ -286,7 +298,8 @@ ValueId in_common(Builder& b, const Call& c, const std::vector<std::string>& par
 
 // start + weight * (end - start), from the nearer end.
 ValueId interpolated(Builder& b, const Call& c) {
-  return in_common(b, c, c.is_tensor("weight") ? std::vector<std::string>{"self", "end", "weight"} : std::vector<std::string>{"self", "end"},
+  return in_common(b, c,
+                   c.is_tensor("weight") ? std::vector<std::string>{"self", "end", "weight"} : std::vector<std::string>{"self", "end"},
                    [&](const Values& v) {
                      const ValueId difference = b.sub(v[1], v[0]);
                      const auto from_start = [&](const Arg& w) { return b.add(v[0], b.mul(difference, w)); };

@@ -189,6 +189,7 @@ void define_tensor_split(Table& ops, const char* schema, Cuts cuts) {
       .infer([cuts](const Call& c) -> Types {
         const TensorType& t = c.tensor("self");
         EDGEC_TRY(size_t axis, c.axis("dim", t.rank()));
+        if (t.rank() == 0) return model_error("tensor_split of a rank-0 tensor");
         EDGEC_TRY(Dims at, cuts(c, t.sizes[axis]));
         std::vector<Type> out;
         for (size_t i = 0; i + 1 < at.size(); ++i)

@@ -238,6 +238,7 @@ void define_class_losses(Table& ops) {
     ops.define(std::string("aten::") + name + "(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)")
         .infer([](const Call& c) -> Result<std::vector<Type>> {
           const DType d = c.tensor("self").dtype;
+          if (c.rank("self") == 0) return model_error(c.op().name() + " needs a class dim");
           EDGEC_TRY(Dims sizes, loss_shape(shape_of("target"))(c));
           return std::vector<Type>{Type::of({d, sizes, {}, {}}), Type::of({d, {}, {}, {}})};
         })

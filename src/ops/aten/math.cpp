@@ -69,11 +69,12 @@ Values only_floats(Builder&, const Call& c) {
 }
 
 void define_with_kernels(Table& ops) {
-  for (const char* name : {"abs", "neg", "sign", "bitwise_not"}) unary(ops, name, same_as("self")).in_place_ok().kernel(fmt::format("{}.out", name));
+  for (const char* name : {"abs", "neg", "sign", "bitwise_not"})
+    unary(ops, name, same_as("self")).in_place_ok().kernel(fmt::format("{}.out", name));
   for (const char* name : {"floor", "ceil", "round", "trunc"})
     unary(ops, name, same_as("self")).in_place_ok().kernel(fmt::format("{}.out", name)).expand(only_floats);
-  for (const char* name : {"exp", "log", "log2", "log10", "log1p", "expm1", "sqrt", "rsqrt", "reciprocal", "sin", "cos", "tan", "sinh", "cosh",
-                           "tanh", "asin", "acos", "atan", "asinh", "acosh", "atanh", "erf", "sigmoid"})
+  for (const char* name : {"exp",  "log",  "log2", "log10", "log1p", "expm1", "sqrt",  "rsqrt", "reciprocal", "sin", "cos",    "tan",
+                           "sinh", "cosh", "tanh", "asin",  "acos",  "atan",  "asinh", "acosh", "atanh",      "erf", "sigmoid"})
     unary(ops, name, to_float()).in_place_ok().kernel(fmt::format("{}.out", name));
   for (const char* name : {"isnan", "isinf"}) unary(ops, name, fixed(DType::Bool), false).kernel(fmt::format("{}.out", name));
   unary(ops, "logical_not", fixed(DType::Bool)).kernel("logical_not.out");
@@ -142,7 +143,8 @@ void define_predicates(Table& ops) {
   ops.define("aten::heaviside(Tensor self, Tensor values) -> Tensor").dtype(same_as("self")).shape(broadcast_of({"self", "values"}))
       .expand([](Builder& b, const Call& c) {
         const ValueId x = c.value("self");
-        return where(b, b.call("aten.eq.Scalar", {x, 0}), c.value("values"), b.cast(b.call("aten.gt.Scalar", {x, 0}), c.tensor("self").dtype));
+        return where(b, b.call("aten.eq.Scalar", {x, 0}), c.value("values"),
+                     b.cast(b.call("aten.gt.Scalar", {x, 0}), c.tensor("self").dtype));
       });
   ops.in_place("aten::heaviside_(Tensor(a!) self, Tensor values) -> Tensor(a!)");
   for (const char* kind : {"Tensor", "Scalar"}) {
@@ -152,7 +154,8 @@ void define_predicates(Table& ops) {
           const DType p = c.promoted({"self", "other"}), d = is_float(p) ? p : DType::F32;
           const ValueId size = b.unary("aten.abs", b.cast(c.value("self"), d));
           if (!c.is_tensor("other") && c.arg("other").is_number()) return std::signbit(c.number("other")) ? neg(b, size) : size;
-          return where(b, sign_bit(b, c.is_tensor("other") ? b.cast(c.value("other"), d) : b.full({}, c.arg("other"), d)), neg(b, size), size);
+          return where(b, sign_bit(b, c.is_tensor("other") ? b.cast(c.value("other"), d) : b.full({}, c.arg("other"), d)), neg(b, size),
+                       size);
         });
     ops.in_place(fmt::format("aten::copysign_.{0}(Tensor(a!) self, {0} other) -> Tensor(a!)", kind));
   }
@@ -175,7 +178,9 @@ ValueId rounded(Builder& b, const Call& c) {
 }
 
 void define_simple(Table& ops) {
-  unary(ops, "frac", same_as("self")).expand([](Builder& b, const Call& c) { return b.sub(c.value("self"), b.unary("aten.trunc", c.value("self"))); });
+  unary(ops, "frac", same_as("self")).expand([](Builder& b, const Call& c) {
+    return b.sub(c.value("self"), b.unary("aten.trunc", c.value("self")));
+  });
   // Like sign, but 0 for NaN.
   unary(ops, "sgn", same_as("self")).expand([](Builder& b, const Call& c) {
     const ValueId sign = b.unary("aten.sign", c.value("self"));
@@ -185,7 +190,10 @@ void define_simple(Table& ops) {
       .expand([](Builder&, const Call& c) { return c.value("self"); });
   ops.define("aten::round.decimals(Tensor self, *, int decimals) -> Tensor").dtype(same_as("self")).shape(shape_of("self")).expand(rounded);
   ops.in_place("aten::round_.decimals(Tensor(a!) self, *, int decimals) -> Tensor(a!)");
-  ops.define("aten::special_round(Tensor self, *, int decimals=0) -> Tensor").dtype(same_as("self")).shape(shape_of("self")).expand(rounded);
+  ops.define("aten::special_round(Tensor self, *, int decimals=0) -> Tensor")
+      .dtype(same_as("self"))
+      .shape(shape_of("self"))
+      .expand(rounded);
   composed(ops, "deg2rad", true, [](Builder& b, ValueId x) { return b.mul(x, kPi / 180); });
   composed(ops, "rad2deg", true, [](Builder& b, ValueId x) { return b.mul(x, 180 / kPi); });
   composed(ops, "exp2", true, [](Builder& b, ValueId x) { return b.call("aten.pow.Scalar", {2.0, x}); });
@@ -196,7 +204,8 @@ void define_simple(Table& ops) {
   composed(ops, "special_entr", false, [](Builder& b, ValueId x) {
     const DType d = b.tensor(x).dtype;
     const ValueId inside = neg(b, b.mul(x, b.unary("aten.log", x)));
-    const ValueId edge = where(b, compare(b, "eq", x, 0), number(b, 0, d), where(b, compare(b, "lt", x, 0), number(b, -kInfinity, d), inside));
+    const ValueId edge =
+        where(b, compare(b, "eq", x, 0), number(b, 0, d), where(b, compare(b, "lt", x, 0), number(b, -kInfinity, d), inside));
     return edge;
   });
 }
@@ -279,8 +288,9 @@ void define_of_two(Table& ops) {
 // exp(z^2) erfc(z) for z >= 0, to 1.2e-7 of its size (Numerical Recipes, erfcc).
 ValueId scaled_erfc(Builder& b, ValueId z) {
   const ValueId t = b.unary("aten.reciprocal", b.add(b.mul(z, 0.5), 1));
-  return b.mul(t, exp(b, polynomial(b, t, {0.17087277, -0.82215223, 1.48851587, -1.13520398, 0.27886807, -0.18628806, 0.09678418, 0.37409196,
-                                           1.00002368, -1.26551223})));
+  return b.mul(t, exp(b, polynomial(b, t,
+                                    {0.17087277, -0.82215223, 1.48851587, -1.13520398, 0.27886807, -0.18628806, 0.09678418, 0.37409196,
+                                     1.00002368, -1.26551223})));
 }
 
 // 1 - erf where that has enough digits, else by the scaled form.
@@ -295,8 +305,9 @@ ValueId erfinv(Builder& b, ValueId x) {
   const ValueId w = neg(b, b.unary("aten.log", b.mul(b.call("aten.rsub.Scalar", {x, 1}), b.add(x, 1))));
   const ValueId middle = polynomial(b, b.sub(w, 2.5), {2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087,
                                                        -0.00125372503, -0.00417768164, 0.246640727, 1.50140941});
-  const ValueId tail = polynomial(b, b.sub(b.unary("aten.sqrt", w), 3.0), {-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844,
-                                                                           0.00573950773, -0.0076224613, 0.00943887047, 1.00167406, 2.83297682});
+  const ValueId tail = polynomial(b, b.sub(b.unary("aten.sqrt", w), 3.0),
+                                  {-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613,
+                                   0.00943887047, 1.00167406, 2.83297682});
   ValueId y = b.mul(where(b, compare(b, "lt", w, 5), middle, tail), x);
   for (int step = 0; step < 2; ++step) {
     const ValueId slope = b.mul(exp(b, neg(b, b.mul(y, y))), 2 / std::sqrt(kPi));
@@ -312,8 +323,10 @@ void define_error_functions(Table& ops) {
     const ValueId scaled = scaled_erfc(b, b.unary("aten.abs", x));
     return where(b, compare(b, "lt", x, 0), b.sub(b.mul(exp(b, b.mul(x, x)), 2), scaled), scaled);
   });
-  composed_in_double(ops, "special_ndtr", false, [](Builder& b, ValueId x) { return b.mul(erfc(b, b.mul(x, -std::numbers::sqrt2 / 2)), 0.5); });
-  composed_in_double(ops, "special_ndtri", false, [](Builder& b, ValueId x) { return b.mul(erfinv(b, b.sub(b.mul(x, 2), 1)), std::numbers::sqrt2); });
+  composed_in_double(ops, "special_ndtr", false,
+                     [](Builder& b, ValueId x) { return b.mul(erfc(b, b.mul(x, -std::numbers::sqrt2 / 2)), 0.5); });
+  composed_in_double(ops, "special_ndtri", false,
+                     [](Builder& b, ValueId x) { return b.mul(erfinv(b, b.sub(b.mul(x, 2), 1)), std::numbers::sqrt2); });
   composed_in_double(ops, "special_log_ndtr", false, [](Builder& b, ValueId x) {
     const ValueId t = b.mul(x, std::numbers::sqrt2 / 2);
     const ValueId tail = b.sub(b.unary("aten.log", b.mul(scaled_erfc(b, b.unary("aten.abs", t)), 0.5)), b.mul(t, t));
@@ -323,11 +336,12 @@ void define_error_functions(Table& ops) {
 
 void define_aliases(Table& ops) {
   for (const auto& [name, of] : {std::pair("absolute", "abs"), std::pair("negative", "neg"), std::pair("fix", "trunc"),
-                                 std::pair("arcsin", "asin"), std::pair("arccos", "acos"), std::pair("arctan", "atan"), std::pair("arcsinh", "asinh"),
-                                 std::pair("arccosh", "acosh"), std::pair("arctanh", "atanh")})
+                                 std::pair("arcsin", "asin"), std::pair("arccos", "acos"), std::pair("arctan", "atan"),
+                                 std::pair("arcsinh", "asinh"), std::pair("arccosh", "acosh"), std::pair("arctanh", "atanh")})
     alias(ops, name, of, true);
-  for (const auto& [name, of] : {std::pair("erf", "erf"), std::pair("erfc", "erfc"), std::pair("erfinv", "erfinv"), std::pair("exp2", "exp2"),
-                                 std::pair("expit", "sigmoid"), std::pair("expm1", "expm1"), std::pair("log1p", "log1p"), std::pair("sinc", "sinc")})
+  for (const auto& [name, of] :
+       {std::pair("erf", "erf"), std::pair("erfc", "erfc"), std::pair("erfinv", "erfinv"), std::pair("exp2", "exp2"),
+        std::pair("expit", "sigmoid"), std::pair("expm1", "expm1"), std::pair("log1p", "log1p"), std::pair("sinc", "sinc")})
     alias(ops, fmt::format("special_{}", name), of, false);
   synonym(ops, "aten::special_logit(Tensor self, float? eps=None) -> Tensor", "aten.logit");
 }

@@ -170,8 +170,8 @@ void define_group_norms(Table& ops) {
 
 // ---- batch norm ---------------------------------------------------------------------------------------------------
 
-// With the statistics of the batch itself: result, mean and 1 / deviation of each channel.
-Values norm_by_batch(Builder& b, const Call& c) {
+// With the statistics of the batch itself: result, mean, 1 / deviation and (biased) variance of each channel.
+Values norm_by_own_statistics(Builder& b, const Call& c) {
   const TensorType x = c.tensor("input");
   const DType wide = is_half(x.dtype) ? DType::F32 : x.dtype, stats = stats_dtype(c);
   Axes axes;
@@ -182,7 +182,30 @@ Values norm_by_batch(Builder& b, const Call& c) {
   const ValueId rstd = b.unary("aten.rsqrt", b.add(spread[0], c.number("eps")));
   const ValueId out = scaled(b, c, b.mul(b.sub(input, spread[1]), rstd), 1, wide);
   const Dims channels = {x.sizes[1]};
-  return {b.cast(out, x.dtype), b.cast(b.view(spread[1], channels), stats), b.cast(b.view(rstd, channels), stats)};
+  const auto statistic = [&](ValueId v) { return b.cast(b.view(v, channels), stats); };
+  return {b.cast(out, x.dtype), statistic(spread[1]), statistic(rstd), statistic(spread[0])};
+}
+
+Values norm_by_batch(Builder& b, const Call& c) {
+  Values r = norm_by_own_statistics(b, c);
+  r.resize(3);
+  return r;
+}
+
+// Training: the batch's statistics, and running ones moved towards them (with the unbiased variance).
+Values norm_and_update(Builder& b, const Call& c) {
+  Values r = norm_by_own_statistics(b, c);
+  const ValueId variance = r.back();
+  r.pop_back();
+  const double momentum = c.number("momentum");
+  const Dim count = sym::floordiv(numel(c.tensor("input").sizes), c.tensor("input").sizes[1]);
+  const auto moved = [&](const char* running, ValueId towards) {
+    const DType d = c.tensor(running).dtype;
+    return b.add(b.mul(c.value(running), 1.0 - momentum), b.mul(b.cast(towards, d), momentum));
+  };
+  r.push_back(moved("running_mean", r[1]));
+  r.push_back(moved("running_var", b.mul(variance, sym::truediv(count, count - 1))));
+  return r;
 }
 
 // With given statistics unless training is set; training without any uses the batch's and changes nothing.
@@ -223,6 +246,7 @@ void define_batch_norms(Table& ops) {
              ") -> (Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)")
       .infer(batch_types(5))
       .expand([](Builder& b, const Call& c) {
+        if (c.flag("training")) return norm_and_update(b, c);
         Values r = norm_by_statistics(b, c);
         if (!r.empty()) r.insert(r.end(), {c.value("running_mean"), c.value("running_var")});
         return r;

@@ -197,7 +197,7 @@ ValueId cubic_along(Builder& b, ValueId x, const Resize& r, size_t i) {
 }
 
 // An antialiased filter of given radius as a matrix [out, in] of weights; resizing is a product with it.
-ValueId filter_matrix(Builder& b, const Resize& r, size_t i, bool cubic) {
+ValueId filter_matrix(Builder& b, const Resize& r, size_t i, bool cubic, DType dtype) {
   const double radius = cubic ? 2.0 : 1.0;
   const Arg step = step_of(r, i);
   if (!std::holds_alternative<double>(step.state)) {
@@ -205,8 +205,8 @@ ValueId filter_matrix(Builder& b, const Resize& r, size_t i, bool cubic) {
     return {};
   }
   const double s = std::get<double>(step.state), support = radius * std::max(s, 1.0), inverse = s >= 1.0 ? 1.0 / s : 1.0;
-  const ValueId center = b.mul(b.add(iota(b, r.out[i], DType::F32, 0, 2), 0.5), s);
-  const ValueId column = iota(b, r.in[i], DType::F32, 1, 2);
+  const ValueId center = b.mul(b.add(iota(b, r.out[i], dtype, 0, 2), 0.5), s);
+  const ValueId column = iota(b, r.in[i], dtype, 1, 2);
   // Taps from trunc(center - support + 0.5) up to, without, trunc(center + support + 0.5).
   const auto bound = [&](double by) { return b.unary("aten.trunc", b.add(center, by + 0.5)); };
   const ValueId inside =
@@ -230,7 +230,9 @@ ValueId filtered_along(Builder& b, ValueId x, const Resize& r, size_t i, bool cu
   const ValueId last = transposed(b, x, axis, r.in.size() + 1);
   Dims sizes = sizes_of(b, last, 2);
   const Dim rows = numel(without(sizes, sizes.size() - 1));
-  const ValueId y = b.call("aten.mm", {b.view(last, {rows, r.in[i]}), transposed(b, filter_matrix(b, r, i, cubic), 0, 1)});
+  if (b.failed()) return {};
+  const ValueId filter = filter_matrix(b, r, i, cubic, b.tensor(last).dtype);
+  const ValueId y = b.call("aten.mm", {b.view(last, {rows, r.in[i]}), transposed(b, filter, 0, 1)});
   sizes.back() = r.out[i];
   return transposed(b, b.view(y, sizes), axis, r.in.size() + 1);
 }

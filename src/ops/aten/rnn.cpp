@@ -92,7 +92,8 @@ InferRule network_types(const std::string& input) {
     if (input == "input") EDGEC_TRY_VOID(sequence_axis(c));
     const Values hx = states_of(c);
     TensorType y = c.tensor(input);
-    if (hx.empty() || y.sizes.empty() || c.graph().tensor(hx[0]).rank() != 3) return model_error(c.op().name() + " lacks initial states of three dims");
+    if (hx.empty() || y.sizes.empty() || c.graph().tensor(hx[0]).rank() != 3)
+      return model_error(c.op().name() + " lacks initial states of three dims");
     y.sizes.back() = c.graph().tensor(hx[0]).sizes[2] * static_cast<int64_t>(directions(c));
     y.dim_order.clear();
     y.strides.clear();
@@ -131,8 +132,9 @@ Values network(Builder& b, const Call& c, Kind kind) {
   }
   const Dim length = c.tensor("input").sizes[*axis];
   if (!length.constant() || *length.constant() < 1) {
-    b.fail(fmt::format("{}: the sequence length {} (dim {} of the input) is not known: the network is unrolled over it; export with a fixed one",
-                       c.op().name(), length.str(), *axis));
+    b.fail(fmt::format(
+        "{}: the sequence length {} (dim {} of the input) is not known: the network is unrolled over it; export with a fixed one",
+        c.op().name(), length.str(), *axis));
     return {};
   }
   if (c.flag("train") && c.number("dropout") != 0 && c.integer("num_layers") > 1)
@@ -206,7 +208,8 @@ void define_cell(Table& ops, const std::string& name, Kind kind) {
 }  // namespace
 
 void define_rnn(Table& ops) {
-  for (const auto& [name, kind] : {std::pair("lstm", Kind::Lstm), std::pair("gru", Kind::Gru), std::pair("rnn_tanh", Kind::Tanh), std::pair("rnn_relu", Kind::Relu)}) {
+  for (const auto& [name, kind] :
+       {std::pair("lstm", Kind::Lstm), std::pair("gru", Kind::Gru), std::pair("rnn_tanh", Kind::Tanh), std::pair("rnn_relu", Kind::Relu)}) {
     define_network(ops, name, kind);
     define_cell(ops, name, kind);
   }

@@ -6,7 +6,9 @@ namespace {
 
 using Sizes = Result<Dims>;
 
-Def view_op(Table& ops, std::string_view schema, ShapeRule shape) { return ops.define(schema).dtype(same_as("self")).shape(std::move(shape)); }
+Def view_op(Table& ops, std::string_view schema, ShapeRule shape) {
+  return ops.define(schema).dtype(same_as("self")).shape(std::move(shape));
+}
 
 // A view that keeps the elements in order is `aten.view` with the sizes that the shape rule gives.
 ValueId as_view(Builder& b, const Call& c) {
@@ -33,7 +35,8 @@ Sizes permuted_sizes(const Dims& sizes, const std::vector<int64_t>& order, const
   std::vector<bool> seen(sizes.size(), false);
   for (int64_t o : order) {
     const int64_t d = o < 0 ? o + static_cast<int64_t>(sizes.size()) : o;
-    if (d < 0 || d >= static_cast<int64_t>(sizes.size()) || seen[static_cast<size_t>(d)]) return model_error(op.name() + ": not a permutation of the dims");
+    if (d < 0 || d >= static_cast<int64_t>(sizes.size()) || seen[static_cast<size_t>(d)])
+      return model_error(op.name() + ": not a permutation of the dims");
     seen[static_cast<size_t>(d)] = true;
     out.push_back(sizes[static_cast<size_t>(d)]);
   }
@@ -72,7 +75,8 @@ Result<std::vector<Type>> pieces(const Call& c, size_t axis, const Dims& lengths
 Result<Dims> split_lengths(const Call& c, Dim size, Dim piece) {
   auto total = size.constant(), each = piece.constant();
   if (!total || !each) return model_error(c.op().name() + ": the number of pieces depends on a dynamic size");
-  if (*each <= 0) return *total == 0 ? Result<Dims>(Dims{Dim(0)}) : Result<Dims>(model_error(c.op().name() + ": piece size must be positive"));
+  if (*each <= 0)
+    return *total == 0 ? Result<Dims>(Dims{Dim(0)}) : Result<Dims>(model_error(c.op().name() + ": piece size must be positive"));
   Dims out;
   for (int64_t at = 0; at < *total; at += *each) out.push_back(std::min(*each, *total - at));
   if (out.empty()) out.push_back(0);
@@ -94,6 +98,7 @@ void define_split(Table& ops, std::string_view schema, Result<Dims> (*lengths)(c
   ops.define(schema)
       .infer([lengths](const Call& c) -> Result<std::vector<Type>> {
         EDGEC_TRY(size_t axis, c.axis("dim", c.rank("self")));
+        if (c.rank("self") == 0) return model_error(c.op().name() + " of a rank-0 tensor");
         EDGEC_TRY(Dims l, lengths(c, c.tensor("self").sizes[axis]));
         return pieces(c, axis, l);
       })
@@ -115,7 +120,9 @@ void define_views(Table& ops) {
     return infer_view_sizes(c.tensor("self").sizes, c.dims("size"), c.op());
   }).kernel("view_copy.out").memory_view();
   for (const char* schema : {"aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)"})
-    view_op(ops, schema, [](const Call& c) -> Sizes { return infer_view_sizes(c.tensor("self").sizes, c.dims("shape"), c.op()); }).expand(as_view);
+    view_op(ops, schema, [](const Call& c) -> Sizes {
+      return infer_view_sizes(c.tensor("self").sizes, c.dims("shape"), c.op());
+    }).expand(as_view);
   view_op(ops, "aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", [](const Call& c) -> Sizes {
     return infer_view_sizes(c.tensor("self").sizes, c.dims("size"), c.op());
   }).expand(as_view);
@@ -203,13 +210,15 @@ void define_views(Table& ops) {
     EDGEC_TRY(size_t d, c.axis("dim", sizes.size()));
     return without_axes(sizes, {d}, false);
   }).kernel("select_copy.int_out");
-  view_op(ops, "aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)", [](const Call& c) -> Sizes {
-    Dims sizes = c.tensor("self").sizes;
-    if (sizes.empty()) return model_error("slice of a rank-0 tensor");
-    EDGEC_TRY(size_t d, c.axis("dim", sizes.size()));
-    sizes[d] = slice_length(sizes[d], c.arg("start"), c.arg("end"), c.dim("step"), c.graph());
-    return sizes;
-  }).kernel("slice_copy.Tensor_out");
+  view_op(ops, "aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)",
+          [](const Call& c) -> Sizes {
+            Dims sizes = c.tensor("self").sizes;
+            if (sizes.empty()) return model_error("slice of a rank-0 tensor");
+            EDGEC_TRY(size_t d, c.axis("dim", sizes.size()));
+            sizes[d] = slice_length(sizes[d], c.arg("start"), c.arg("end"), c.dim("step"), c.graph());
+            return sizes;
+          })
+      .kernel("slice_copy.Tensor_out");
   view_op(ops, "aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)", [](const Call& c) -> Sizes {
     Dims sizes = c.tensor("self").sizes;
     EDGEC_TRY(size_t d, c.axis("dim", sizes.size()));
@@ -217,7 +226,11 @@ void define_views(Table& ops) {
     sizes[d] = c.dim("length");
     return sizes;
   }).expand([](Builder& b, const Call& c) {
-    return b.call("aten.slice.Tensor", {c.arg("self"), c.arg("dim"), c.dim("start"), c.dim("start") + c.dim("length")});
+    // A start below zero counts from the end; start + length would then meet 0, the first element.
+    Dim start = c.dim("start");
+    const auto axis = c.axis("dim", c.rank("self"));
+    if (axis && start.constant().value_or(0) < 0) start = c.tensor("self").sizes[*axis] + start;
+    return b.call("aten.slice.Tensor", {c.arg("self"), c.arg("dim"), start, start + c.dim("length")});
   });
 
   define_split(ops, "aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]",
@@ -229,6 +242,19 @@ void define_views(Table& ops) {
     if (n <= 0) return model_error("chunk: the number of chunks must be positive");
     return split_lengths(c, size, sym::ceildiv(size, n));
   });
+
+  // Views by writing their own name (passes/functionalize).
+  for (const auto& [schema, functional] : {
+           std::pair("aten::squeeze_(Tensor(a!) self) -> Tensor(a!)", ""),
+           std::pair("aten::squeeze_.dim(Tensor(a!) self, int dim) -> Tensor(a!)", ""),
+           std::pair("aten::squeeze_.dims(Tensor(a!) self, int[] dim) -> Tensor(a!)", ""),
+           std::pair("aten::unsqueeze_(Tensor(a!) self, int dim) -> Tensor(a!)", ""),
+           std::pair("aten::t_(Tensor(a!) self) -> Tensor(a!)", ""),
+           std::pair("aten::transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)", "aten.transpose.int"),
+           std::pair("aten::swapaxes_(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)", "aten.transpose.int"),
+           std::pair("aten::swapdims_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)", "aten.transpose.int"),
+       })
+    ops.in_place(schema, functional);
 }
 
 }  // namespace edgec::ops

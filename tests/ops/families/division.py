@@ -5,7 +5,14 @@ from families.elementwise import SPECIALS, SHAPES
 
 def both_signs(d, *shape):
     """No zeros."""
-    return T(d, *shape, values=None, low=1, high=5, specials=[-1, -2, -3] if d.is_signed and not d.is_floating_point else [-0.5, -1.25, -3.0] if d.is_signed else None)
+    return T(
+        d,
+        *shape,
+        values=None,
+        low=1,
+        high=5,
+        specials=[-1, -2, -3] if d.is_signed and not d.is_floating_point else [-0.5, -1.25, -3.0] if d.is_signed else None,
+    )
 
 
 def cases(add):
@@ -20,7 +27,13 @@ def cases(add):
             add(f"aten.{op}", T(x, 2, 3), both_signs(y, 3), name=f"{NAMES[x]}_{NAMES[y]}_{mode}", **more)
         add(f"aten.{op}", T(F32, 60, specials=SPECIALS), T(F32, 60, specials=SPECIALS), name=f"specials_{mode}", **more)
         add(f"aten.{op}", T(F64, 60, specials=SPECIALS), T(F64, 60, specials=SPECIALS), name=f"specials64_{mode}", **more)
-        add(f"aten.{op}", T(I64, 4, values=[2**53 + 1, -(2**53) - 3, 2**60 + 1, -(2**60) - 1]), T(I64, 4, values=[3, 5, -7, 11]), name=f"large_{mode}", **more)
+        add(
+            f"aten.{op}",
+            T(I64, 4, values=[2**53 + 1, -(2**53) - 3, 2**60 + 1, -(2**60) - 1]),
+            T(I64, 4, values=[3, 5, -7, 11]),
+            name=f"large_{mode}",
+            **more,
+        )
         add(f"aten.{op}", T(F32, 4, values=[1.0, 0.9, 7.2, -1.0]), T(F32, 4, values=[0.1, 0.3, 0.9, 0.1]), name=f"exact_{mode}", **more)
         for d in [F32, I32]:
             add(f"aten.{op}", T(d, "s0", 3), both_signs(d, 3), where={"s0": (1, 5)}, name=f"{NAMES[d]}_dynamic_{mode}", **more)

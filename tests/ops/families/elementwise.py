@@ -1,16 +1,32 @@
 """Arithmetic, comparison, logic, choice."""
 from opcases import *
 
-SHAPES = [((), ()), ((3,), ()), ((2, 3), (3,)), ((2, 1, 3), (4, 1)), ((2, 3, 1, 2), (2, 3, 1, 2)), ((1, 2, 1, 2, 3), (2, 2, 1)), ((2, 0, 3), (3,)),
-          ((0,), ()), ((1,), (2, 1, 1))]
+SHAPES = [
+    ((), ()),
+    ((3,), ()),
+    ((2, 3), (3,)),
+    ((2, 1, 3), (4, 1)),
+    ((2, 3, 1, 2), (2, 3, 1, 2)),
+    ((1, 2, 1, 2, 3), (2, 2, 1)),
+    ((2, 0, 3), (3,)),
+    ((0,), ()),
+    ((1,), (2, 1, 1)),
+]
 MIXED = [(F32, I64), (I32, F32), (F16, F32), (F64, F32), (U8, I8), (I16, I64), (BOOL, I32), (BF16, F16), (I64, F16)]
 SPECIALS = [math.nan, math.inf, -math.inf, 0.0, -0.0, 1.0]
 
 
 def binary(add, op, dtypes, low=None, high=None, y_low=None, mixed=MIXED, specials=True, **more):
     a = lambda d, *s, **k: T(d, *s, **{"low": None if d == BOOL or not d.is_signed else low, "high": high if d != BOOL else None, **k})
-    b = lambda d, *s, **k: T(d, *s, **{"low": (1 if y_low is not None else None) if d == BOOL or not d.is_signed else (low if y_low is None else y_low),
-                                       "high": high if d != BOOL else None, **k})
+    b = lambda d, *s, **k: T(
+        d,
+        *s,
+        **{
+            "low": (1 if y_low is not None else None) if d == BOOL or not d.is_signed else (low if y_low is None else y_low),
+            "high": high if d != BOOL else None,
+            **k,
+        },
+    )
     for d in dtypes: add(op, a(d, 2, 3), b(d, 2, 3), **more)
     for x, y in SHAPES: add(op, a(dtypes[0], *x), b(dtypes[0], *y), **more)
     for x, y in mixed: add(op, a(x, 2, 3), b(y, 3), **more)
@@ -50,7 +66,13 @@ def cases(add):
     for op in ["add", "sub"]:
         for d, alpha in [(F32, 2), (F32, 2.5), (I64, 3), (F16, 0.5), (I32, -2)]:
             add(f"aten.{op}.Tensor", T(d, 2, 3), T(d, 3), alpha=alpha, name=f"{NAMES[d]}_alpha_{alpha}")
-            add(f"aten.{op}.Scalar", T(d, 2, 3), 3, alpha=alpha if not isinstance(alpha, float) or d != F16 else 2, name=f"{NAMES[d]}_alpha_{alpha}")
+            add(
+                f"aten.{op}.Scalar",
+                T(d, 2, 3),
+                3,
+                alpha=alpha if not isinstance(alpha, float) or d != F16 else 2,
+                name=f"{NAMES[d]}_alpha_{alpha}",
+            )
         add(f"aten.{op}.Tensor", T(I64, 2, 3), T(F32, 3), alpha=2, name="mixed_alpha")
         for x, y in [((), (3,)), ((1,), (2, 3)), ((2, 1), (2, 3)), ((3,), (2, 3)), ((2, 3), (1,))]:
             add(f"aten.{op}.Tensor", T(F32, *x), T(F32, *y), alpha=3, name=f"alpha_{len(x)}_{len(y)}")
@@ -112,7 +134,11 @@ def cases(add):
             add(f"aten.bitwise_{side}_shift.Tensor", T(d, 40), T(d, 40, low=-3, high=70), name=f"{NAMES[d]}_outside")
             add(f"aten.bitwise_{side}_shift.Tensor_Scalar", T(d, 2, 6), 3)
             add(f"aten.bitwise_{side}_shift.Tensor_Scalar", T(d, 2, 6), 70 if d != U8 else 9, name=f"{NAMES[d]}_outside")
-        add(f"aten.bitwise_{side}_shift.Tensor", T(I32, 2, 3, 2, 2, order="cl"), T(I32, 2, 1, 1, low=0, high=5) if False else T(I32, 3, 1, 1, low=0, high=5))
+        add(
+            f"aten.bitwise_{side}_shift.Tensor",
+            T(I32, 2, 3, 2, 2, order="cl"),
+            T(I32, 2, 1, 1, low=0, high=5) if False else T(I32, 3, 1, 1, low=0, high=5),
+        )
         add(f"aten.bitwise_{side}_shift.Tensor", T(I32, "s0", 2), T(I32, 2, low=0, high=5), where={"s0": (1, 4)})
         add(f"aten.bitwise_{side}_shift.Scalar_Tensor", 200, T(I32, 6, low=-2, high=40))
         add(f"aten.bitwise_{side}_shift_.Tensor", T(I32, 2, 3), T(I32, 3, low=0, high=5))

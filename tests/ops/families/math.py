@@ -3,14 +3,57 @@ from opcases import *
 from families.elementwise import SPECIALS, SHAPES
 
 UNARY = {  # operator: range of the inputs
-    "exp": (-4, 4), "log": (0.125, 6), "log2": (0.125, 6), "log10": (0.125, 6), "log1p": (-0.75, 4), "expm1": (-4, 4), "sqrt": (0, 6),
-    "rsqrt": (0.125, 6), "reciprocal": (0.25, 4), "sin": (-4, 4), "cos": (-4, 4), "tan": (-1.25, 1.25), "sinh": (-4, 4), "cosh": (-4, 4),
-    "tanh": (-4, 4), "asin": (-1, 1), "acos": (-1, 1), "atan": (-4, 4), "asinh": (-4, 4), "acosh": (1, 6), "atanh": (-0.75, 0.75), "erf": (-4, 4),
-    "sigmoid": (-6, 6), "exp2": (-4, 4), "erfc": (-4, 4), "erfinv": (-0.9375, 0.9375), "sinc": (-4, 4), "deg2rad": (-9, 9), "rad2deg": (-9, 9),
-    "arcsin": (-1, 1), "arccos": (-1, 1), "arctan": (-4, 4), "arcsinh": (-4, 4), "arccosh": (1, 6), "arctanh": (-0.75, 0.75)}
-SPECIAL = {"special_erf": (-4, 4), "special_erfc": (-4, 4), "special_erfinv": (-0.9375, 0.9375), "special_exp2": (-4, 4), "special_expit": (-6, 6),
-           "special_expm1": (-4, 4), "special_log1p": (-0.75, 4), "special_sinc": (-4, 4), "special_entr": (-1, 4), "special_ndtr": (-4, 4),
-           "special_ndtri": (0.0625, 0.9375), "special_log_ndtr": (-6, 4), "special_erfcx": (-2, 6)}
+    "exp": (-4, 4),
+    "log": (0.125, 6),
+    "log2": (0.125, 6),
+    "log10": (0.125, 6),
+    "log1p": (-0.75, 4),
+    "expm1": (-4, 4),
+    "sqrt": (0, 6),
+    "rsqrt": (0.125, 6),
+    "reciprocal": (0.25, 4),
+    "sin": (-4, 4),
+    "cos": (-4, 4),
+    "tan": (-1.25, 1.25),
+    "sinh": (-4, 4),
+    "cosh": (-4, 4),
+    "tanh": (-4, 4),
+    "asin": (-1, 1),
+    "acos": (-1, 1),
+    "atan": (-4, 4),
+    "asinh": (-4, 4),
+    "acosh": (1, 6),
+    "atanh": (-0.75, 0.75),
+    "erf": (-4, 4),
+    "sigmoid": (-6, 6),
+    "exp2": (-4, 4),
+    "erfc": (-4, 4),
+    "erfinv": (-0.9375, 0.9375),
+    "sinc": (-4, 4),
+    "deg2rad": (-9, 9),
+    "rad2deg": (-9, 9),
+    "arcsin": (-1, 1),
+    "arccos": (-1, 1),
+    "arctan": (-4, 4),
+    "arcsinh": (-4, 4),
+    "arccosh": (1, 6),
+    "arctanh": (-0.75, 0.75),
+}
+SPECIAL = {
+    "special_erf": (-4, 4),
+    "special_erfc": (-4, 4),
+    "special_erfinv": (-0.9375, 0.9375),
+    "special_exp2": (-4, 4),
+    "special_expit": (-6, 6),
+    "special_expm1": (-4, 4),
+    "special_log1p": (-0.75, 4),
+    "special_sinc": (-4, 4),
+    "special_entr": (-1, 4),
+    "special_ndtr": (-4, 4),
+    "special_ndtri": (0.0625, 0.9375),
+    "special_log_ndtr": (-6, 4),
+    "special_erfcx": (-2, 6),
+}
 SAME = ["abs", "neg", "sign", "floor", "ceil", "round", "trunc", "frac", "absolute", "negative", "sgn", "fix"]
 TOL = {F32: (4e-6, 2e-6), F16: (2e-3, 1e-3), BF16: (1.6e-2, 4e-3), F64: (1e-10, 1e-10)}
 
@@ -20,7 +63,8 @@ def cases(add):
         op = f"aten.{name}"
         coarse64 = {"tol": (4e-7, 1e-9)} if name.endswith(("erfcx", "log_ndtr", "erfc", "ndtr")) else {}
         for d in FLOATS: add(op, T(d, 3, 7, low=low, high=high), **({"tol": TOL[d]} if d != F64 else {**coarse64}))
-        for d in INTS + [BOOL] if name != "special_ndtri" else []: add(op, T(d, 5, low=max(low, 0) if d in (U8, BOOL) else low, high=min(high, 1) if d == BOOL else high), tol=TOL[F32])
+        for d in INTS + [BOOL] if name != "special_ndtri" else []:
+            add(op, T(d, 5, low=max(low, 0) if d in (U8, BOOL) else low, high=min(high, 1) if d == BOOL else high), tol=TOL[F32])
         for shape in [(), (0, 2), (2, 1, 2, 1, 2)]: add(op, T(F32, *shape, low=low, high=high), tol=TOL[F32])
         add(op, T(F32, 24, low=low, high=high, specials=SPECIALS), name="specials", tol=TOL[F32])
         add(op, T(F32, 2, 3, 2, 2, low=low, high=high, order="cl"), tol=TOL[F32])
@@ -71,16 +115,26 @@ def cases(add):
         op, positive = f"aten.{name}", {"low": 0.125} if "log" in name and "add" not in name else {}
         for d in FLOATS: add(op, T(d, 2, 6), T(d, 6, **positive), tol=TOL[d])
         if name not in ("logaddexp", "logaddexp2", "hypot"):
-            for x, y in [(I64, I64), (I32, F32), (F16, F32), (U8, I8), (BOOL, F32)]: add(op, T(x, 2, 3), T(y, 3, **({"low": 1} if positive else {})), tol=TOL[F32])
+            for x, y in [(I64, I64), (I32, F32), (F16, F32), (U8, I8), (BOOL, F32)]:
+                add(op, T(x, 2, 3), T(y, 3, **({"low": 1} if positive else {})), tol=TOL[F32])
         for x, y in SHAPES: add(op, T(F32, *x), T(F32, *y, **positive), tol=TOL[F32])
         add(op, T(F32, 60, specials=SPECIALS), T(F32, 60, specials=SPECIALS), name="specials", tol=TOL[F32])
         add(op, T(F32, 2, 3, 2, 2, order="cl"), T(F32, 3, 1, 1, **positive), tol=TOL[F32])
         add(op, T(F32, "s0", 3), T(F32, 3, **positive), where={"s0": (1, 5)}, tol=TOL[F32])
     add("aten.hypot", T(F32, 4, values=[3e30, 1e-30, 0.0, 5.0]), T(F32, 4, values=[4e30, 1e-30, 0.0, 12.0]), name="range", tol=1e-6)
-    add("aten.hypot", T(F64, 4, values=[3e200, 1e-200, 0.0, 5.0]), T(F64, 4, values=[4e200, 1e-200, 0.0, 12.0]), name="range64", tol=(1e-12, 0))
-    for op in ["xlogy.Scalar_Self", "special_xlogy.self_scalar", "special_xlog1py.self_scalar"]: add(f"aten.{op}", 2, T(F32, 6, low=0.125), tol=TOL[F32])
-    for op in ["xlogy.Scalar_Other", "special_xlogy.other_scalar", "special_xlog1py.other_scalar"]: add(f"aten.{op}", T(F32, 6), 2.5, tol=TOL[F32])
-    for op in ["atan2_", "arctan2_", "hypot_", "xlogy_.Tensor", "ldexp_"]: add(f"aten.{op}", T(F32, 2, 3), T(F32, 3, low=0.125), tol=TOL[F32])
+    add(
+        "aten.hypot",
+        T(F64, 4, values=[3e200, 1e-200, 0.0, 5.0]),
+        T(F64, 4, values=[4e200, 1e-200, 0.0, 12.0]),
+        name="range64",
+        tol=(1e-12, 0),
+    )
+    for op in ["xlogy.Scalar_Self", "special_xlogy.self_scalar", "special_xlog1py.self_scalar"]:
+        add(f"aten.{op}", 2, T(F32, 6, low=0.125), tol=TOL[F32])
+    for op in ["xlogy.Scalar_Other", "special_xlogy.other_scalar", "special_xlog1py.other_scalar"]:
+        add(f"aten.{op}", T(F32, 6), 2.5, tol=TOL[F32])
+    for op in ["atan2_", "arctan2_", "hypot_", "xlogy_.Tensor", "ldexp_"]:
+        add(f"aten.{op}", T(F32, 2, 3), T(F32, 3, low=0.125), tol=TOL[F32])
     add("aten.xlogy_.Scalar_Other", T(F32, 2, 3), 2.5, tol=TOL[F32])
     for op in ["logit", "special_logit"]:
         for d in FLOATS:

@@ -20,10 +20,29 @@ def cases(add):
     for d, (low, high) in RANGES.items():
         zero = {U8: 100, I8: -3}.get(d, 7)
         for x in [F32, F16, BF16]: add(Q + "quantize_per_tensor", T(x, 3, 8), 0.037, zero, low, high, d)
-        add(Q + "quantize_per_tensor", T(F32, 30, low=-900, high=900, den=2), 0.51, zero, max(low, -100), min(high, 100) if d != U8 else 250, d, name=f"{NAMES[d]}_clamped")
+        add(
+            Q + "quantize_per_tensor",
+            T(F32, 30, low=-900, high=900, den=2),
+            0.51,
+            zero,
+            max(low, -100),
+            min(high, 100) if d != U8 else 250,
+            d,
+            name=f"{NAMES[d]}_clamped",
+        )
         for o in [None, F32, F16, BF16]:
             bound = T(d, 3, 8, low=max(low, -120), high=min(high, 120))
-            add(Q + "dequantize_per_tensor", bound, 0.037, zero, low, high, d, name=f"{NAMES[d]}_{NAMES.get(o)}", **({"out_dtype": o} if o else {}))
+            add(
+                Q + "dequantize_per_tensor",
+                bound,
+                0.037,
+                zero,
+                low,
+                high,
+                d,
+                name=f"{NAMES[d]}_{NAMES.get(o)}",
+                **({"out_dtype": o} if o else {}),
+            )
         for shape in [(), (0, 3), (2, 1, 2, 1, 2)]:
             add(Q + "quantize_per_tensor", T(F32, *shape), 0.1, zero, low, high, d)
             add(Q + "dequantize_per_tensor", T(d, *shape), 0.1, zero, low, high, d)
@@ -41,20 +60,65 @@ def cases(add):
             add(Q + "dequantize_per_tensor.tensor2", T(d, 3, 8), *a)
         for axis, shape in [(0, (3, 4)), (1, (2, 3, 2)), (-1, (2, 3)), (0, (3,)), (1, (1, 3, 2, 2))]:
             scales, points = T(F32, 3, values=[0.037, 0.11, 0.23]), T(I64, 3, values=[0, 1, 2])
-            add(Q + "quantize_per_channel", T(F32, *shape), scales, points, axis, low, high, d, name=f"{NAMES[d]}_axis{axis}_{len(shape)}") if axis >= 0 else None
+            (
+                add(
+                    Q + "quantize_per_channel",
+                    T(F32, *shape),
+                    scales,
+                    points,
+                    axis,
+                    low,
+                    high,
+                    d,
+                    name=f"{NAMES[d]}_axis{axis}_{len(shape)}",
+                )
+                if axis >= 0
+                else None
+            )
             add(Q + "dequantize_per_channel", T(d, *shape), scales, points, axis, low, high, d, name=f"{NAMES[d]}_axis{axis}_{len(shape)}")
         for sd, zd in [(F64, I32), (F32, I32)]:
             scales, points = T(sd, 3, values=[0.037, 0.11, 0.23]), T(zd, 3, values=[0, 1, 2])
             add(Q + "quantize_per_channel", T(F16, 3, 4), scales, points, 0, low, high, d, name=f"{NAMES[d]}_{NAMES[sd]}")
             add(Q + "dequantize_per_channel", T(d, 3, 4), scales, points, 0, low, high, d, name=f"{NAMES[d]}_{NAMES[sd]}")
-        add(Q + "dequantize_per_channel", T(d, 3, 4), T(F32, 3, values=[0.037, 0.11, 0.23]), None, 0, low, high, d, name=f"{NAMES[d]}_no_zeros")
-        add(Q + "dequantize_per_channel", T(d, 3, 4), T(F32, 3, values=[0.037, 0.11, 0.23]), None, 0, low, high, d, out_dtype=F16, name=f"{NAMES[d]}_f16")
+        add(
+            Q + "dequantize_per_channel",
+            T(d, 3, 4),
+            T(F32, 3, values=[0.037, 0.11, 0.23]),
+            None,
+            0,
+            low,
+            high,
+            d,
+            name=f"{NAMES[d]}_no_zeros",
+        )
+        add(
+            Q + "dequantize_per_channel",
+            T(d, 3, 4),
+            T(F32, 3, values=[0.037, 0.11, 0.23]),
+            None,
+            0,
+            low,
+            high,
+            d,
+            out_dtype=F16,
+            name=f"{NAMES[d]}_f16",
+        )
     token = lambda d, *s: [T(d, *s), T(F64, *s[:-1], 1, low=0.05, high=0.5), T(I64, *s[:-1], 1)]
     for shape in [(4,), (3, 4), (2, 3, 4), ("s0", 3, 4)]:
         more = {"where": {"s0": (1, 4)}} if "s0" in shape else {}
         for d in [F32, F16, BF16] if shape == (3, 4) else [F32]: add(Q + "quantize_per_token", *token(d, *shape), -128, 127, I8, **more)
         for o in [F32, F16, BF16] if shape == (3, 4) else [F32]:
-            add(Q + "dequantize_per_token", *token(I8, *shape), -128, 127, I8, o, name=f"{len(shape)}_{NAMES[o]}_{bool(more)}", tol=1e-2 if o != F32 else None, **more)
+            add(
+                Q + "dequantize_per_token",
+                *token(I8, *shape),
+                -128,
+                127,
+                I8,
+                o,
+                name=f"{len(shape)}_{NAMES[o]}_{bool(more)}",
+                tol=1e-2 if o != F32 else None,
+                **more,
+            )
         for d in [F32, F16, BF16] if shape == (3, 4) else [F32]:
             loose = {"tol": 1e-2} if d != F32 else {}
             as_traced = lambda x, t, n: [v.to(o) for v, o in zip(torch_op(Q + n)(x.float() if x.dtype != F32 else x, t), [F64, I64])]
@@ -67,18 +131,50 @@ def cases(add):
                 traced = lambda n: lambda x, *a: torch_op(Q + n)(x.float(), *a)
                 for n in ["choose_qparams.tensor", "choose_qparams_symmetric.tensor"]:
                     add(Q + n, T(d, 3, 7), low, high, eps, t, torch_fn=traced(n), name=f"{NAMES[d]}_{NAMES[t]}_{eps}")
-                    add(Q + n, T(d, 3, 7, low=1, high=3), low, high, eps, t, torch_fn=traced(n), name=f"{NAMES[d]}_{NAMES[t]}_{eps}_positive")
+                    add(
+                        Q + n,
+                        T(d, 3, 7, low=1, high=3),
+                        low,
+                        high,
+                        eps,
+                        t,
+                        torch_fn=traced(n),
+                        name=f"{NAMES[d]}_{NAMES[t]}_{eps}_positive",
+                    )
     add(Q + "choose_qparams.tensor", T(F32, "s0", 3), -128, 127, 1e-6, I8, where={"s0": (1, 5)})
     for d in [F32]:
-        add(Q + "quantize_per_channel_group", T(d, 3, 8), T(F32, 3, 2, low=0.05, high=0.5), T(F32, 3, 2, low=-3, high=3, den=1), -8, 7, I8, 4)
-    add(Q + "dequantize_per_channel_group", T(I8, 3, 8), T(F32, 3, 2, low=0.05, high=0.5), T(F32, 3, 2, low=-3, high=3, den=1), -8, 7, I8, 4, F32)
+        add(
+            Q + "quantize_per_channel_group",
+            T(d, 3, 8),
+            T(F32, 3, 2, low=0.05, high=0.5),
+            T(F32, 3, 2, low=-3, high=3, den=1),
+            -8,
+            7,
+            I8,
+            4,
+        )
+    add(
+        Q + "dequantize_per_channel_group",
+        T(I8, 3, 8),
+        T(F32, 3, 2, low=0.05, high=0.5),
+        T(F32, 3, 2, low=-3, high=3, den=1),
+        -8,
+        7,
+        I8,
+        4,
+        F32,
+    )
     add(Q + "dequantize_per_channel_group", T(I8, 3, 8), T(F32, 3, 2, low=0.05, high=0.5), None, -8, 7, I8, 4, F16)
     add(Q + "fake_quant_per_channel", T(F32, 3, 4), T(F32, 3, low=0.05, high=0.5), T(I64, 3), 0, -128, 127,
         torch_fn=lambda x, s, z, a, lo, hi: ((x / s[:, None]).round() + z[:, None]).clamp(lo, hi).sub(z[:, None]).mul(s[:, None]))
     for a, b in [(F32, F16), (F16, F32), (I32, F32)]: add(Q + "convert_element_type.no_fuse", T(a, 2, 3), b)
 
-    for name, packed, table in [("embedding_byte", 1, T(I8, 6, 8)), ("embedding_byte", 1, T(U8, 6, 8)), ("embedding_4bit", 2, T(U8, 6, 4, high=255)),
-                                ("embedding_2bit", 4, T(U8, 6, 2, high=255))]:
+    for name, packed, table in [
+        ("embedding_byte", 1, T(I8, 6, 8)),
+        ("embedding_byte", 1, T(U8, 6, 8)),
+        ("embedding_4bit", 2, T(U8, 6, 4, high=255)),
+        ("embedding_2bit", 4, T(U8, 6, 2, high=255)),
+    ]:
         fn = lambda *a, p=packed, **k: embedding(*a, packed=p, **k)
         low, high = {1: (-128, 127), 2: (-8, 7), 4: (-2, 1)}[packed]
         for sd in [F32, F16, BF16]:
@@ -90,9 +186,38 @@ def cases(add):
                         label = f"{NAMES[table.dtype]}_{NAMES[sd]}_{len(groups)}_{zeros}_{NAMES[i.dtype]}"
                         add(Q + name, table, scales, points, low, high, i, torch_fn=fn, name=label, tol=1e-2 if sd != F32 else None)
                         for o in [F32, F16]:
-                            add(Q + name + ".dtype", table, scales, points, low, high, i, dtype=o, torch_fn=fn, name=f"{label}_{NAMES[o]}", tol=1e-2 if F32 != sd or o != F32 else None)
-        add(Q + name, table, T(F32, 6, low=0.25, high=2), None, low, high, T(I64, "s0", low=0, high=5), torch_fn=fn, where={"s0": (1, 4)}, name="dynamic")
-    qadd = lambda a, s, z, l, h, b, t, y, m, n, o, p, q, r: (((a.float() - z) * s + (b.float() - y) * t) * (1 / o)).round().add(p).clamp(q, r).to(a.dtype)
+                            add(
+                                Q + name + ".dtype",
+                                table,
+                                scales,
+                                points,
+                                low,
+                                high,
+                                i,
+                                dtype=o,
+                                torch_fn=fn,
+                                name=f"{label}_{NAMES[o]}",
+                                tol=1e-2 if F32 != sd or o != F32 else None,
+                            )
+        add(
+            Q + name,
+            table,
+            T(F32, 6, low=0.25, high=2),
+            None,
+            low,
+            high,
+            T(I64, "s0", low=0, high=5),
+            torch_fn=fn,
+            where={"s0": (1, 4)},
+            name="dynamic",
+        )
+    qadd = (
+        lambda a, s, z, l, h, b, t, y, m, n, o, p, q, r: (((a.float() - z) * s + (b.float() - y) * t) * (1 / o))
+        .round()
+        .add(p)
+        .clamp(q, r)
+        .to(a.dtype)
+    )
     add(Q + "add", T(U8, 3, 4, high=255), 0.11, 3, 0, 255, T(U8, 3, 4, high=255), 0.07, 5, 0, 255, 0.23, 2, 0, 255, torch_fn=qadd)
 
     try:
@@ -106,12 +231,47 @@ def cases(add):
             loose = {"tol": 1e-2} if d != F32 else {}
             for mapping in ["SYMMETRIC", "SYMMETRIC_NO_CLIPPING_ERR", "ASYMMETRIC"]:
                 for keep in [False, True]:
-                    add(A + "choose_qparams_affine", T(d, 3, 8), mapping, block, I8, -128, 127, zero_point_dtype=I8 if mapping == "ASYMMETRIC" else I32, keepdim=keep,
-                        name=f"{label}_{NAMES[d]}_{mapping}_{keep}", tol=(2e-2, 1.01) if d != F32 else None)
-            add(A + "quantize_affine", T(d, 3, 8), block, T(d, *sizes, low=0.0625, high=0.5, values=None), T(I8, *sizes), I8, -128, 127, name=f"{label}_{NAMES[d]}") \
-                if d == F32 else None
-            add(A + "dequantize_affine", T(I8, 3, 8), block, T(F32, *sizes, low=0.0625, high=0.5), T(I8, *sizes), I8, -128, 127, output_dtype=d,
-                name=f"{label}_{NAMES[d]}", **loose)
+                    add(
+                        A + "choose_qparams_affine",
+                        T(d, 3, 8),
+                        mapping,
+                        block,
+                        I8,
+                        -128,
+                        127,
+                        zero_point_dtype=I8 if mapping == "ASYMMETRIC" else I32,
+                        keepdim=keep,
+                        name=f"{label}_{NAMES[d]}_{mapping}_{keep}",
+                        tol=(2e-2, 1.01) if d != F32 else None,
+                    )
+            (
+                add(
+                    A + "quantize_affine",
+                    T(d, 3, 8),
+                    block,
+                    T(d, *sizes, low=0.0625, high=0.5, values=None),
+                    T(I8, *sizes),
+                    I8,
+                    -128,
+                    127,
+                    name=f"{label}_{NAMES[d]}",
+                )
+                if d == F32
+                else None
+            )
+            add(
+                A + "dequantize_affine",
+                T(I8, 3, 8),
+                block,
+                T(F32, *sizes, low=0.0625, high=0.5),
+                T(I8, *sizes),
+                I8,
+                -128,
+                127,
+                output_dtype=d,
+                name=f"{label}_{NAMES[d]}",
+                **loose,
+            )
         add(A + "dequantize_affine", T(I8, 3, 8), block, T(F32, *sizes, low=0.0625, high=0.5), None, I8, -8, 7, name=f"{label}_no_zeros")
     add(A + "choose_qparams_affine", T(F32, 3, 8), "ASYMMETRIC", [1, 8], U8, eps=0.1, scale_dtype=F32, zero_point_dtype=I64, name="eps")
     dyn = dict(where={"s0": (1, 5)})

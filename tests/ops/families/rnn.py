@@ -15,8 +15,25 @@ def weights(d, gates, inputs, hidden, layers, directions, biases, proj=0, weight
     return out
 
 
-def network(add, name, d=F32, length=3, batch=2, inputs=3, hidden=2, layers=1, directions=1, biases=True, batch_first=False, proj=0, label=None, weight=False,
-            train=False, dropout=0.0, **more):
+def network(
+    add,
+    name,
+    d=F32,
+    length=3,
+    batch=2,
+    inputs=3,
+    hidden=2,
+    layers=1,
+    directions=1,
+    biases=True,
+    batch_first=False,
+    proj=0,
+    label=None,
+    weight=False,
+    train=False,
+    dropout=0.0,
+    **more,
+):
     gates = {"lstm": 4, "gru": 3}.get(name, 1)
     x = T(d, batch, length, inputs) if batch_first else T(d, length, batch, inputs)
     state = lambda n: T(d, layers * directions, batch, n, low=-1, high=1)
@@ -31,7 +48,8 @@ def cases(add):
         for layers in [1, 2]:
             for directions in [1, 2]:
                 for biases in [True, False]:
-                    for batch_first in [True, False]: network(add, name, layers=layers, directions=directions, biases=biases, batch_first=batch_first)
+                    for batch_first in [True, False]:
+                        network(add, name, layers=layers, directions=directions, biases=biases, batch_first=batch_first)
         for d in [F64, F16, BF16]: network(add, name, d)
         network(add, name, length=1, label="one_step")
         network(add, name, batch=1, length=7, label="long")
@@ -48,9 +66,29 @@ def cases(add):
                 hx = [T(d, 4, 2), T(d, 4, 2)] if name == "lstm" else T(d, 4, 2)
                 add(f"aten.{name}_cell", T(d, 4, 3), hx, *params, tol=TOL[d], name=f"{NAMES[d]}_{'b' if biases else 'nb'}")
         hx = [T(F32, "s0", 2), T(F32, "s0", 2)] if name == "lstm" else T(F32, "s0", 2)
-        add(f"aten.{name}_cell", T(F32, "s0", 3), hx, *weights(F32, gates, 3, 2, 1, 1, True), where={"s0": (1, 5)}, tol=TOL[F32], name="dynamic")
+        add(
+            f"aten.{name}_cell",
+            T(F32, "s0", 3),
+            hx,
+            *weights(F32, gates, 3, 2, 1, 1, True),
+            where={"s0": (1, 5)},
+            tol=TOL[F32],
+            name="dynamic",
+        )
         packed = [T(F32, 2, 3, 2), T(F32, 2, 3, 2)] if name == "lstm" else T(F32, 2, 3, 2)
-        add(f"aten.{name}.data", T(F32, 5, 3), T(I64, 2, values=[3, 2]), packed, weights(F32, gates, 3, 2, 2, 1, True), True, 2, 0.0, False, False,
-            refused="packed sequence", name="packed")
+        add(
+            f"aten.{name}.data",
+            T(F32, 5, 3),
+            T(I64, 2, values=[3, 2]),
+            packed,
+            weights(F32, gates, 3, 2, 2, 1, True),
+            True,
+            2,
+            0.0,
+            False,
+            False,
+            refused="packed sequence",
+            name="packed",
+        )
     network(add, "lstm", proj=1, label="projection")
     network(add, "lstm", proj=1, layers=2, directions=2, biases=False, batch_first=True, label="projection_deep")
