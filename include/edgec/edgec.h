@@ -46,7 +46,7 @@ class EDGEC_API ExportedProgram {
 };
 
 struct EdgeCompileConfig {
-  std::vector<std::string> disabled_passes;         // names as `edgec passes` lists them
+  std::vector<std::string> disabled_passes;             // names as `edgec passes` lists them
   std::map<std::string, std::string> constant_methods;  // name -> JSON: a number, a bool, a string or a list of them
 };
 

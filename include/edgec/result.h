@@ -74,8 +74,8 @@ using Status = Result<void>;
 
 // EDGEC_TRY_VOID(write(p)): returns the failure of a Status, or goes on.
 #define EDGEC_TRY_VOID(expr) EDGEC_TRY_VOID_IMPL_(EDGEC_CONCAT(edgec_status_, __COUNTER__), expr)
-#define EDGEC_TRY_VOID_IMPL_(tmp, expr)                   \
-  do {                                                    \
+#define EDGEC_TRY_VOID_IMPL_(tmp, expr)                           \
+  do {                                                            \
     if (auto tmp = (expr); !tmp) return std::move(tmp).failure(); \
   } while (false)
 

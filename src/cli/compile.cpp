@@ -18,8 +18,7 @@ struct CompileArgs {
   std::string model, output;
   std::vector<std::string> methods, constants, bounds, disabled, dumps;
   std::string depfile, report;
-  bool no_guards = false, timings = false, quiet = false, no_alloc_input = false, no_alloc_output = false,
-       verify_passes = false;
+  bool no_guards = false, timings = false, quiet = false, no_alloc_input = false, no_alloc_output = false, verify_passes = false;
   int64_t align_plan = 16;
   uint32_t align_segments = 128;
 };
@@ -44,16 +43,14 @@ Result<std::vector<std::pair<std::string, std::string>>> methods_of(const Compil
   if (out.empty()) return usage_error("error: no model given\nsee `edgec compile --help`");
   for (size_t i = 0; i < out.size(); ++i)
     for (size_t k = 0; k < i; ++k)
-      if (out[i].first == out[k].first)
-        return usage_error(fmt::format("error: method {} is given twice", out[i].first));
+      if (out[i].first == out[k].first) return usage_error(fmt::format("error: method {} is given twice", out[i].first));
   return out;
 }
 
 // NAME=JSON: a number, true/false, a string, or a list of them.
 Result<ConstantMethod> constant_of(const std::string& text) {
   const size_t eq = text.find('=');
-  if (eq == std::string::npos || eq == 0)
-    return usage_error(fmt::format("error: --constant wants NAME=JSON, not \"{}\"", text));
+  if (eq == std::string::npos || eq == 0) return usage_error(fmt::format("error: --constant wants NAME=JSON, not \"{}\"", text));
   ConstantMethod out{text.substr(0, eq), {}};
   EDGEC_TRY(out.values, pipeline::parse_constants(text.substr(eq + 1)));
   return out;
@@ -71,10 +68,8 @@ Result<pipeline::Options> options_of(const CompileArgs& args) {
       o.bounds[b.substr(0, eq)] = n;
   }
   for (const std::string& p : args.disabled) {
-    if (!passes::find_pass(p))
-      return usage_error(fmt::format("error: --no-pass {}: no such pass; `edgec passes` lists them", p));
-    if (!pipeline::is_lever(p))
-      return usage_error(fmt::format("error: --no-pass {}: no program can be made without this pass", p));
+    if (!passes::find_pass(p)) return usage_error(fmt::format("error: --no-pass {}: no such pass; `edgec passes` lists them", p));
+    if (!pipeline::is_lever(p)) return usage_error(fmt::format("error: --no-pass {}: no program can be made without this pass", p));
     o.disabled_passes.insert(p);
   }
   if (args.report.ends_with(".html")) return usage_error("error: --report writes JSON; name the file F.json");
@@ -82,8 +77,7 @@ Result<pipeline::Options> options_of(const CompileArgs& args) {
   o.verify_every_pass = args.verify_passes;
   o.plan.alloc_graph_input = !args.no_alloc_input;
   o.plan.alloc_graph_output = !args.no_alloc_output;
-  if (args.align_plan < 1 || (args.align_plan & (args.align_plan - 1)) != 0)
-    return usage_error("error: --align-plan wants a power of two");
+  if (args.align_plan < 1 || (args.align_plan & (args.align_plan - 1)) != 0) return usage_error("error: --align-plan wants a power of two");
   if (args.align_segments < 1 || (args.align_segments & (args.align_segments - 1)) != 0)
     return usage_error("error: --align-segments wants a power of two");
   o.plan.alignment = std::max<int64_t>(args.align_plan, 16);
@@ -126,11 +120,9 @@ Status add_constants(Program& program, const CompileArgs& args) {
   for (const std::string& c : args.constants) {
     EDGEC_TRY(ConstantMethod constant, constant_of(c));
     for (const auto& other : program.constant_methods)
-      if (other.name == constant.name)
-        return usage_error(fmt::format("error: constant method {} is given twice", constant.name));
+      if (other.name == constant.name) return usage_error(fmt::format("error: constant method {} is given twice", constant.name));
     for (const auto& m : program.methods)
-      if (m->name == constant.name)
-        return usage_error(fmt::format("error: {} is a method and a constant method", constant.name));
+      if (m->name == constant.name) return usage_error(fmt::format("error: {} is a method and a constant method", constant.name));
     program.constant_methods.push_back(std::move(constant));
   }
   return {};
@@ -147,8 +139,7 @@ Status compile(const CompileArgs& args) {
   EDGEC_TRY(pipeline::Options options, options_of(args));
   for (const std::string& d : args.dumps)
     if (!stage_from_name(d.substr(0, d.find('='))))
-      return usage_error(
-          fmt::format("error: --dump-ir {}: the stages are aten, functional, core, edge, backend, exec", d));
+      return usage_error(fmt::format("error: --dump-ir {}: the stages are aten, functional, core, edge, backend, exec", d));
   options.on_stage = [&](Stage stage, const Program& p) { return dump(args.dumps, stage, p); };
 
   std::vector<pipeline::Timing> timings;
@@ -187,32 +178,25 @@ void add_compile_command(CLI::App& app, Invocation& invocation) {
   const auto repeatable = [cmd](const char* name, std::vector<std::string>& to, const char* value, const char* what) {
     cmd->add_option(name, to, what)->allow_extra_args(false)->type_name(value);
   };
-  cmd->add_option("MODEL", args->model, "saved by torch.export.save; becomes method \"forward\"")
-      ->type_name("MODEL.pt2");
+  cmd->add_option("MODEL", args->model, "saved by torch.export.save; becomes method \"forward\"")->type_name("MODEL.pt2");
   cmd->add_option("-o,--output", args->output, "the program to write")->required()->type_name("OUT.pte");
   repeatable("--method", args->methods, "NAME=FILE.pt2", "a method of the program; repeatable");
   repeatable("--constant", args->constants, "NAME=JSON",
              "a method without inputs that gives this number, bool, string or list of them, for example "
              "get_max_seq_len=128; repeatable");
-  repeatable("--bound", args->bounds, "[SYMBOL=]N",
-             "upper bound of a size that the model leaves open, or of all of them; repeatable");
+  repeatable("--bound", args->bounds, "[SYMBOL=]N", "upper bound of a size that the model leaves open, or of all of them; repeatable");
   cmd->add_flag("--no-guards", args->no_guards, "no range checks of sizes at the program's start");
   repeatable("--no-pass", args->disabled, "NAME", "leave out an optimizing pass; repeatable; see `edgec passes`");
-  cmd->add_flag("--no-alloc-graph-input", args->no_alloc_input,
-                "inputs are not part of the memory plan: the caller's memory is used");
-  cmd->add_flag("--no-alloc-graph-output", args->no_alloc_output,
-                "outputs are not part of the memory plan: the caller gives memory");
-  cmd->add_option("--align-plan", args->align_plan,
-                  "alignment of planned tensors in bytes: a power of two, at least 16 (default 16)")
+  cmd->add_flag("--no-alloc-graph-input", args->no_alloc_input, "inputs are not part of the memory plan: the caller's memory is used");
+  cmd->add_flag("--no-alloc-graph-output", args->no_alloc_output, "outputs are not part of the memory plan: the caller gives memory");
+  cmd->add_option("--align-plan", args->align_plan, "alignment of planned tensors in bytes: a power of two, at least 16 (default 16)")
       ->type_name("N");
-  cmd->add_option("--align-segments", args->align_segments,
-                  "alignment of the file's segments in bytes: a power of two (default 128)")
+  cmd->add_option("--align-segments", args->align_segments, "alignment of the file's segments in bytes: a power of two (default 128)")
       ->type_name("N");
   repeatable("--dump-ir", args->dumps, "STAGE[=FILE]",
              "the program as text when it reaches a stage (aten, functional, core, edge, backend, exec), to stderr or "
              "to FILE; repeatable");
-  cmd->add_option("--report", args->report,
-                  "write JSON: instructions with the model's lines, the memory plan, where the time went")
+  cmd->add_option("--report", args->report, "write JSON: instructions with the model's lines, the memory plan, where the time went")
       ->type_name("F.json");
   cmd->add_option("--depfile", args->depfile, "write the models that the program depends on, for make")->type_name("F");
   cmd->add_flag("--verify-passes", args->verify_passes, "check the stage's rules after every pass");

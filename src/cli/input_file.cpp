@@ -39,8 +39,7 @@ Result<InputFile> open_input(const std::string& path) {
 Result<pte::Program> read_program(const InputFile& file) {
   if (file.kind != FileKind::Program) return is_something_else(file, "an ExecuTorch program (.pte)");
   auto program = pte::read(file.file->bytes(), file.file);
-  if (!program)
-    return Failure{program.failure().kind, fmt::format("error: {}: {}", file.name, program.failure().message)};
+  if (!program) return Failure{program.failure().kind, fmt::format("error: {}: {}", file.name, program.failure().message)};
   return program;
 }
 

@@ -51,9 +51,7 @@ std::string plain(const Table& table) {
   return out;
 }
 
-std::string quoted_code(std::string text, bool as_markdown) {
-  return as_markdown && !text.empty() ? "`" + text + "`" : text;
-}
+std::string quoted_code(std::string text, bool as_markdown) { return as_markdown && !text.empty() ? "`" + text + "`" : text; }
 
 // What becomes of a call.
 std::string lowering(const OpDef& op) {
@@ -81,19 +79,17 @@ std::string_view name_of(LayoutRule layout) {
 
 Table operators(bool as_markdown) {
   ops::register_all();
-  Table table{
-      "Operators",
-      "The operator table (`edgec ops --markdown`). *Lowering*: `kernel` calls the runtime's kernel; `expands` "
-      "becomes other operators;\n`expands or kernel` decides call by call; `view` is the operand's bytes under "
-      "another shape and costs nothing when sizes are\nstatic; `write` becomes a new value, which is copied back "
-      "where it is state; `size` is part of a size expression, computed\nby the runtime's prim operators where "
-      "the size is dynamic; `control flow` has subgraphs; `compile time` is gone before a\nprogram is written. "
-      "*Layout*: the dim orders of operands and results.",
-      {"operator", "lowering", "kernel", "layout", "schema"},
-      {}};
+  Table table{"Operators",
+              "The operator table (`edgec ops --markdown`). *Lowering*: `kernel` calls the runtime's kernel; `expands` "
+              "becomes other operators;\n`expands or kernel` decides call by call; `view` is the operand's bytes under "
+              "another shape and costs nothing when sizes are\nstatic; `write` becomes a new value, which is copied back "
+              "where it is state; `size` is part of a size expression, computed\nby the runtime's prim operators where "
+              "the size is dynamic; `control flow` has subgraphs; `compile time` is gone before a\nprogram is written. "
+              "*Layout*: the dim orders of operands and results.",
+              {"operator", "lowering", "kernel", "layout", "schema"},
+              {}};
   for (const OpDef* op : Registry::global().all()) {
-    const std::string kernel =
-        op->kernel.exists() ? op->kernel.name + (op->kernel.overload.empty() ? "" : "." + op->kernel.overload) : "";
+    const std::string kernel = op->kernel.exists() ? op->kernel.name + (op->kernel.overload.empty() ? "" : "." + op->kernel.overload) : "";
     table.rows.push_back({quoted_code(op->name(), as_markdown), lowering(*op), quoted_code(kernel, as_markdown),
                           std::string(name_of(op->layout)), quoted_code(op->schema_text, as_markdown)});
   }
@@ -101,25 +97,23 @@ Table operators(bool as_markdown) {
 }
 
 Table all_passes(bool as_markdown) {
-  Table table{
-      "Passes",
-      "The passes of src/passes/passes.def (`edgec passes --markdown`), one file each. A pass takes a program of "
-      "the stage *from* and leaves\none of the stage *to*.",
-      {"pass", "from", "to", "what it does"},
-      {}};
+  Table table{"Passes",
+              "The passes of src/passes/passes.def (`edgec passes --markdown`), one file each. A pass takes a program of "
+              "the stage *from* and leaves\none of the stage *to*.",
+              {"pass", "from", "to", "what it does"},
+              {}};
   for (const passes::PassInfo& p : passes::all_passes())
-    table.rows.push_back({quoted_code(std::string(p.name), as_markdown), std::string(name(p.from)),
-                          std::string(name(p.to)), pipeline::is_lever(p.name) ? "yes" : "", std::string(p.summary)});
+    table.rows.push_back({quoted_code(std::string(p.name), as_markdown), std::string(name(p.from)), std::string(name(p.to)),
+                          pipeline::is_lever(p.name) ? "yes" : "", std::string(p.summary)});
   return table;
 }
 
 Table backends(bool) {
-  return {
-      "Backends",
-      "Backends that take parts of a program (`edgec backends --markdown`). There is none yet: all operators run as "
-      "kernels of the runtime.",
-      {"backend", "what it takes"},
-      {}};
+  return {"Backends",
+          "Backends that take parts of a program (`edgec backends --markdown`). There is none yet: all operators run as "
+          "kernels of the runtime.",
+          {"backend", "what it takes"},
+          {}};
 }
 
 void add_list(CLI::App& app, Invocation& invocation, const char* name, const char* what, Table (*list)(bool)) {

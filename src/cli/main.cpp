@@ -80,8 +80,7 @@ int run(const std::vector<std::string>& arguments) {
   } catch (const CLI::ParseError& error) {
     return wrong_usage(app, error);
   }
-  const Status done =
-      invocation.execute ? invocation.execute() : Status(internal_error("error: the command does nothing"));
+  const Status done = invocation.execute ? invocation.execute() : Status(internal_error("error: the command does nothing"));
   return done ? 0 : report(done.failure());
 }
 

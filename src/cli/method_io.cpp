@@ -40,8 +40,7 @@ runtime::MethodIO method_io(const pte::Plan& plan) {
   for (size_t i = 0; i + *leaves < plan.outputs.size(); ++i) {
     const auto input = std::ranges::find(plan.inputs, plan.outputs[i]);
     // Programs of other compilers may copy instead; then the input's name is not known.
-    io.mutated_inputs.push_back(input == plan.inputs.end() ? "output" + std::to_string(i)
-                                                           : std::to_string(input - plan.inputs.begin()));
+    io.mutated_inputs.push_back(input == plan.inputs.end() ? "output" + std::to_string(i) : std::to_string(input - plan.inputs.begin()));
   }
   return io;
 }

@@ -26,9 +26,8 @@ Result<const pte::Plan*> plan_of(const pte::Program& program, const std::string&
     if (p.name == method || (method.empty() && (p.name == "forward" || program.plans.size() == 1))) return &p;
     names.push_back(p.name);
   }
-  return usage_error(
-      fmt::format("error: the program has no method {}; it has: {}\n  --method NAME says which one the model is",
-                  method.empty() ? "forward" : method, fmt::join(names, ", ")));
+  return usage_error(fmt::format("error: the program has no method {}; it has: {}\n  --method NAME says which one the model is",
+                                 method.empty() ? "forward" : method, fmt::join(names, ", ")));
 }
 
 Hash128 hash_of(const TensorData& data, const DimOrder& order) {
@@ -63,8 +62,7 @@ class Comparison {
   Result<std::vector<std::string>> run() {
     if (same_count("inputs", plan_.inputs.size(), facts_.inputs.size())) {
       find_bounds();
-      for (size_t i = 0; i < facts_.inputs.size(); ++i)
-        port(label("input", i, facts_.inputs[i]), facts_.inputs[i], plan_.inputs[i], true);
+      for (size_t i = 0; i < facts_.inputs.size(); ++i) port(label("input", i, facts_.inputs[i]), facts_.inputs[i], plan_.inputs[i], true);
     }
     if (same_count("outputs", plan_.outputs.size(), facts_.outputs.size()))
       for (size_t i = 0; i < facts_.outputs.size(); ++i) {
@@ -148,8 +146,7 @@ class Comparison {
       return;
     }
     if (!input) {  // a plain number
-      const bool number =
-          std::holds_alternative<int64_t>(v) || std::holds_alternative<double>(v) || std::holds_alternative<bool>(v);
+      const bool number = std::holds_alternative<int64_t>(v) || std::holds_alternative<double>(v) || std::holds_alternative<bool>(v);
       if (!number) add("{} is a number in the model, not in the program", where);
       return;
     }
@@ -181,11 +178,9 @@ class Comparison {
   void tensor(const std::string& where, const TensorType& type, const pte::Tensor& t, bool input) {
     if (t.scalar_type != c10_number(type.dtype)) {
       const auto* has = pte::scalar_type(t.scalar_type);
-      add("{} is {} in the program and {} in the model", where, has ? has->name : "of unknown dtype",
-          torch_name(type.dtype));
+      add("{} is {} in the program and {} in the model", where, has ? has->name : "of unknown dtype", torch_name(type.dtype));
     }
-    if (t.sizes.size() != type.rank())
-      return add("{} has {} dims in the program and {} in the model", where, t.sizes.size(), type.rank());
+    if (t.sizes.size() != type.rank()) return add("{} has {} dims in the program and {} in the model", where, t.sizes.size(), type.rank());
     for (size_t d = 0; d < type.rank(); ++d) size(where, d, type.sizes[d], t.sizes[d], input);
     if (!type.is_static() && t.dynamism == pte::Dynamism::Static)
       add("{} is {} in the model; in the program its sizes are fixed", where, str(type.sizes));
@@ -232,13 +227,12 @@ class Comparison {
       if (match)
         taken.insert(match);
       else if (plan_.delegates.empty())  // a delegate may keep it
-        add("buffer {} is written by the model; the program has no state {}{} with its initial content", s.name,
-            torch_name(s.type.dtype), str(s.type.sizes));
+        add("buffer {} is written by the model; the program has no state {}{} with its initial content", s.name, torch_name(s.type.dtype),
+            str(s.type.sizes));
     }
     for (const pte::Tensor* t : planned)
       if (!taken.contains(t))
-        add("the state at {} of memory {} is no buffer that the model writes to", t->place->offset,
-            t->place->memory_id);
+        add("the state at {} of memory {} is no buffer that the model writes to", t->place->offset, t->place->memory_id);
     return {};
   }
 
@@ -257,8 +251,7 @@ class Comparison {
 
   static const pte::Tensor* constant(const pte::Value& v) {
     const auto* t = std::get_if<pte::Tensor>(&v);
-    return t && !t->place && t->data_buffer_idx > 0 && t->external_name.empty() && *pte::byte_count(*t) > 0 ? t
-                                                                                                            : nullptr;
+    return t && !t->place && t->data_buffer_idx > 0 && t->external_name.empty() && *pte::byte_count(*t) > 0 ? t : nullptr;
   }
 
   // The program's constants are weights of the model, or what the compiler makes of them: the model is compiled again.
@@ -291,8 +284,7 @@ class Comparison {
       if (const DimOrder order = channels_last_order(w.sizes.size()); !order.empty()) known.insert(hash_of(w, order));
     }
     for (size_t i = 0; i < plan_.values.size(); ++i)
-      if (const auto it = open.find(constant(plan_.values[i])); it != open.end() && !known.contains(it->second))
-        foreign(i, *it->first);
+      if (const auto it = open.find(constant(plan_.values[i])); it != open.end() && !known.contains(it->second)) foreign(i, *it->first);
     return {};
   }
 
@@ -333,17 +325,14 @@ class Comparison {
       const auto* x = std::get_if<pte::JumpFalse>(&a);  // delegates are compared by their constants alone
       return x && x->cond == std::get<pte::JumpFalse>(b).cond && x->target == std::get<pte::JumpFalse>(b).target;
     };
-    const auto same_operator = [](const pte::Operator& a, const pte::Operator& b) {
-      return a.name == b.name && a.overload == b.overload;
-    };
+    const auto same_operator = [](const pte::Operator& a, const pte::Operator& b) { return a.name == b.name && a.overload == b.overload; };
     const auto same_value = [](const pte::Value& a, const pte::Value& b) {
       const auto *x = constant(a), *y = constant(b);
       if (!x || !y) return a.index() == b.index() && !x && !y;
       return x->scalar_type == y->scalar_type && x->sizes == y->sizes && x->dim_order == y->dim_order;
     };
     return std::ranges::equal(plan_.operators, other.operators, same_operator) &&
-           std::ranges::equal(plan_.instructions, other.instructions, same) &&
-           std::ranges::equal(plan_.values, other.values, same_value);
+           std::ranges::equal(plan_.instructions, other.instructions, same) && std::ranges::equal(plan_.values, other.values, same_value);
   }
 
   Status constants_by_place(const pte::Plan& other, const pte::Program& program) {
@@ -374,8 +363,7 @@ class Comparison {
 
 }  // namespace
 
-Result<std::vector<std::string>> disagreements(const InputFile& model, const pte::Program& program,
-                                               const std::string& method) {
+Result<std::vector<std::string>> disagreements(const InputFile& model, const pte::Program& program, const std::string& method) {
   EDGEC_TRY(const pte::Plan* plan, plan_of(program, method));
   EDGEC_TRY(auto loaded, read_model(model, plan->name));
   EDGEC_TRY(ModelFacts facts, facts_of(*loaded));

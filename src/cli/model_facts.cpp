@@ -63,12 +63,8 @@ Status functionalize(Program& program) {
 
 // -- text
 
-std::string_view sort_name(sym::Sort s) {
-  return s == sym::Sort::Int ? "int" : s == sym::Sort::Float ? "float" : "bool";
-}
-std::string_view tensor_of(sym::Sort s) {
-  return s == sym::Sort::Int ? "int64" : s == sym::Sort::Float ? "float64" : "bool";
-}
+std::string_view sort_name(sym::Sort s) { return s == sym::Sort::Int ? "int" : s == sym::Sort::Float ? "float" : "bool"; }
+std::string_view tensor_of(sym::Sort s) { return s == sym::Sort::Int ? "int64" : s == sym::Sort::Float ? "float64" : "bool"; }
 
 std::string literal_text(const Arg& a) {
   if (a.is_none()) return "none";
@@ -109,8 +105,8 @@ class Text {
     ports("outputs", f.outputs, false);
     if (!f.sizes.empty()) put("  sizes\n");
     for (const auto& [name, range] : f.sizes) put("    {}: {}\n", name, range_text(range));
-    put("  weights: {} parameters, {} buffers, {} constants, {} bytes ({} stored)\n", f.parameters, f.buffers,
-        f.constants, f.weight_bytes, f.stored_bytes);
+    put("  weights: {} parameters, {} buffers, {} constants, {} bytes ({} stored)\n", f.parameters, f.buffers, f.constants, f.weight_bytes,
+        f.stored_bytes);
     if (!f.state.empty()) put("  mutated buffers\n");
     for (const auto& s : f.state) put("    {}: {}\n", s.name, tensor_text(s.type));
     std::vector<std::pair<std::string, size_t>> by_count(f.operators.begin(), f.operators.end());
@@ -156,8 +152,8 @@ std::string bounds_json(const Dims& dims) {
 }
 
 std::string tensor_json(const TensorType& t) {
-  std::string s = fmt::format("\"kind\": \"tensor\", \"dtype\": \"{}\", \"shape\": {}, \"upper_bounds\": {}",
-                              torch_name(t.dtype), dims_json(t.sizes), bounds_json(t.sizes));
+  std::string s = fmt::format("\"kind\": \"tensor\", \"dtype\": \"{}\", \"shape\": {}, \"upper_bounds\": {}", torch_name(t.dtype),
+                              dims_json(t.sizes), bounds_json(t.sizes));
   if (!t.dim_order.empty()) s += fmt::format(", \"dim_order\": [{}]", fmt::join(t.dim_order, ", "));
   return s;
 }
@@ -179,8 +175,8 @@ std::string port_json(const ModelFacts::Port& p) {
   else if (p.type.is_tensor())
     s += tensor_json(p.type.tensor);
   else if (p.type.is_sym())
-    s += fmt::format("\"kind\": \"symbolic\", \"sort\": \"{}\", \"value\": {}, \"rank0_tensor\": \"{}\"",
-                     sort_name(p.type.expr.sort()), quoted(p.type.expr.str()), tensor_of(p.type.expr.sort()));
+    s += fmt::format("\"kind\": \"symbolic\", \"sort\": \"{}\", \"value\": {}, \"rank0_tensor\": \"{}\"", sort_name(p.type.expr.sort()),
+                     quoted(p.type.expr.str()), tensor_of(p.type.expr.sort()));
   else
     s += p.type.kind == Type::Kind::None ? "\"kind\": \"none\"" : "\"kind\": \"object\"";
   if (p.mutated) s += ", \"mutated\": true";
@@ -210,18 +206,15 @@ Result<ModelFacts> facts_of(Program& program) {
   std::set<std::string> written;
   for (size_t i = 0; i < m.outputs.size(); ++i) {
     if (m.outputs[i].kind != OutputSpec::Kind::UserOutput) written.insert(m.outputs[i].target);
-    if (m.outputs[i].kind == OutputSpec::Kind::InputMutation)
-      facts.outputs.push_back(output_port(g, g.outputs[i], m.outputs[i]));
+    if (m.outputs[i].kind == OutputSpec::Kind::InputMutation) facts.outputs.push_back(output_port(g, g.outputs[i], m.outputs[i]));
   }
   for (size_t i = 0; i < m.outputs.size(); ++i)
-    if (m.outputs[i].kind == OutputSpec::Kind::UserOutput)
-      facts.outputs.push_back(output_port(g, g.outputs[i], m.outputs[i]));
+    if (m.outputs[i].kind == OutputSpec::Kind::UserOutput) facts.outputs.push_back(output_port(g, g.outputs[i], m.outputs[i]));
   for (size_t i = 0; i < m.inputs.size(); ++i) {
     const InputSpec& s = m.inputs[i];
     const Type& type = g.type(g.inputs[i]);
     if (s.is_weight()) {
-      if (s.mutated || written.contains(s.name))
-        facts.state.push_back({s.name, type.tensor, m.constants[s.data.index].data});
+      if (s.mutated || written.contains(s.name)) facts.state.push_back({s.name, type.tensor, m.constants[s.data.index].data});
       continue;
     }
     ModelFacts::Port port;
@@ -231,8 +224,7 @@ Result<ModelFacts> facts_of(Program& program) {
     if (s.kind == InputSpec::Kind::Literal) port.literal = s.literal;
     facts.inputs.push_back(std::move(port));
   }
-  for (const sym::Expr& s : m.syms->symbols())
-    facts.sizes.emplace_back(std::string(s.symbol_name()), m.syms->range_of(s));
+  for (const sym::Expr& s : m.syms->symbols()) facts.sizes.emplace_back(std::string(s.symbol_name()), m.syms->range_of(s));
   facts.guards = m.guards.size();
   facts.syms = m.syms;
   return facts;
@@ -241,19 +233,18 @@ Result<ModelFacts> facts_of(Program& program) {
 std::string describe_text(const ModelFacts& facts) { return Text().run(facts); }
 
 std::string describe_json(const ModelFacts& f) {
-  std::string s = fmt::format("{{\"kind\": \"model\", \"nodes\": {}, \"guards\": {}, \"inputs\": {}, \"outputs\": {}",
-                              f.nodes, f.guards, list_json(f.inputs, port_json), list_json(f.outputs, port_json));
+  std::string s = fmt::format("{{\"kind\": \"model\", \"nodes\": {}, \"guards\": {}, \"inputs\": {}, \"outputs\": {}", f.nodes, f.guards,
+                              list_json(f.inputs, port_json), list_json(f.outputs, port_json));
   s += ", \"sizes\": " + list_json(f.sizes, [](const auto& one) {
-         return fmt::format("{{\"name\": {}, \"min\": {}, \"max\": {}}}", quoted(one.first),
-                            number_or_null(one.second.lo), number_or_null(one.second.hi));
+         return fmt::format("{{\"name\": {}, \"min\": {}, \"max\": {}}}", quoted(one.first), number_or_null(one.second.lo),
+                            number_or_null(one.second.hi));
        });
   s += fmt::format(
       ", \"weights\": {{\"parameters\": {}, \"buffers\": {}, \"constants\": {}, \"bytes\": {}, "
       "\"stored_bytes\": {}}}",
       f.parameters, f.buffers, f.constants, f.weight_bytes, f.stored_bytes);
-  s += ", \"mutated_buffers\": " + list_json(f.state, [](const auto& one) {
-         return fmt::format("{{\"name\": {}, {}}}", quoted(one.name), tensor_json(one.type));
-       });
+  s += ", \"mutated_buffers\": " +
+       list_json(f.state, [](const auto& one) { return fmt::format("{{\"name\": {}, {}}}", quoted(one.name), tensor_json(one.type)); });
   s += ", \"operators\": " + list_json(f.operators, [](const auto& one) {
          return fmt::format("{{\"name\": {}, \"calls\": {}}}", quoted(one.first), one.second);
        });

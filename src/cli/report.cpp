@@ -19,9 +19,8 @@ class Report {
 
   std::string run(const std::vector<pipeline::Timing>& timings) {
     const pte::Program& p = outcome_.emitted.program;
-    put("{{\"edgec\": {},\n\"constant_bytes\": {}, \"state_bytes\": {}, \"payload_bytes\": {},\n\"timings\": [",
-        quoted(EDGEC_VERSION), pte::total_bytes(p.constants), pte::total_bytes(p.initial_states),
-        pte::total_bytes(p.payloads));
+    put("{{\"edgec\": {},\n\"constant_bytes\": {}, \"state_bytes\": {}, \"payload_bytes\": {},\n\"timings\": [", quoted(EDGEC_VERSION),
+        pte::total_bytes(p.constants), pte::total_bytes(p.initial_states), pte::total_bytes(p.payloads));
     list(timings, [&](const auto& t) { put("{{\"what\": {}, \"ms\": {:.3f}}}", quoted(t.what), t.seconds * 1e3); });
     put("],\n\"methods\": [");
     for (size_t i = 0; i < program_.methods.size(); ++i) {
@@ -52,11 +51,9 @@ class Report {
     put("{{\"name\": {},\n \"instructions\": [", quoted(m.name));
     const auto& plans = outcome_.emitted.program.plans;  // in order of name, unlike the program's methods
     for (size_t i = 0; i < plans.size() && i < outcome_.emitted.origins.size(); ++i)
-      if (plans[i].name == m.name)
-        list(outcome_.emitted.origins[i], [&](const auto& origin) { instruction(plans[i], origin); });
+      if (plans[i].name == m.name) list(outcome_.emitted.origins[i], [&](const auto& origin) { instruction(plans[i], origin); });
     const memory::Plan& plan = outcome_.plans[index];
-    put("],\n \"memory\": {{\"planned_bytes\": {}, \"max_live_bytes\": {}, \"blocks\": [", plan.arena_bytes,
-        plan.max_live_bytes);
+    put("],\n \"memory\": {{\"planned_bytes\": {}, \"max_live_bytes\": {}, \"blocks\": [", plan.arena_bytes, plan.max_live_bytes);
     list(plan.blocks, [&](const memory::Block& b) {
       const Value& v = m.graph->value(b.value);
       put("{{\"value\": {}, \"type\": {}, \"offset\": {}, \"bytes\": {}, \"first\": {}, \"last\": {}}}", quoted(v.name),
@@ -70,8 +67,8 @@ class Report {
     const SourceLocation& at = origin.loc ? *origin.loc : kUnknown;
     put("{{\"index\": {}, \"kernel\": {}, \"node\": {}, \"file\": {}, \"line\": {}, \"function\": {}, \"text\": {}, "
         "\"module\": {}}}",
-        origin.instruction, kernel(plan, origin.instruction), quoted(origin.op), quoted(at.file), at.line,
-        quoted(at.function), quoted(at.text), quoted(at.module_path));
+        origin.instruction, kernel(plan, origin.instruction), quoted(origin.op), quoted(at.file), at.line, quoted(at.function),
+        quoted(at.text), quoted(at.module_path));
   }
 
   static std::string kernel(const pte::Plan& plan, uint32_t index) {
@@ -86,8 +83,7 @@ class Report {
 
 }  // namespace
 
-std::string report_json(const Program& program, const pipeline::Outcome& outcome,
-                        const std::vector<pipeline::Timing>& timings) {
+std::string report_json(const Program& program, const pipeline::Outcome& outcome, const std::vector<pipeline::Timing>& timings) {
   return Report(program, outcome).run(timings);
 }
 

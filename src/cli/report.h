@@ -7,7 +7,6 @@ namespace edgec::cli {
 
 // What became of a program, as one JSON object: the instructions of each method with the lines of the model they come
 // from, the memory plan with the lifetime of each piece, and where the time went. `program` is the planned one.
-std::string report_json(const Program& program, const pipeline::Outcome& outcome,
-                        const std::vector<pipeline::Timing>& timings);
+std::string report_json(const Program& program, const pipeline::Outcome& outcome, const std::vector<pipeline::Timing>& timings);
 
 }  // namespace edgec::cli

@@ -48,8 +48,7 @@ Status expand(const std::vector<std::string>& arguments, int depth, std::vector<
       continue;
     }
     const std::string path = argument.substr(1);
-    if (depth == kMaxDepth)
-      return usage_error(fmt::format("error: response files are nested too deeply at {}", argument));
+    if (depth == kMaxDepth) return usage_error(fmt::format("error: response files are nested too deeply at {}", argument));
     std::ifstream file(path, std::ios::binary);
     if (!file) return input_error(fmt::format("error: cannot read the response file {}", path));
     auto words = split(std::string(std::istreambuf_iterator<char>(file), {}));

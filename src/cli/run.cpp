@@ -43,8 +43,8 @@ Result<pte::Program> checked_program(const InputFile& file) {
   options.structure_only = true;
   options.limit = 5;
   if (const auto faults = pte::faults(program, options); !faults.empty())
-    return model_error(fmt::format("error: {} cannot be run:\n  {}\n`edgec verify` lists all faults", file.name,
-                                   fmt::join(faults, "\n  ")));
+    return model_error(
+        fmt::format("error: {} cannot be run:\n  {}\n`edgec verify` lists all faults", file.name, fmt::join(faults, "\n  ")));
   return program;
 }
 
@@ -122,8 +122,7 @@ constexpr const char* kFooter =
 
 void add_call(RunOptions& options, const std::string& text) {
   const size_t colon = text.find(':');
-  if (colon == std::string::npos || colon == 0)
-    throw CLI::ValidationError("--call", "wants METHOD:V,V,... and got " + text);
+  if (colon == std::string::npos || colon == 0) throw CLI::ValidationError("--call", "wants METHOD:V,V,... and got " + text);
   options.calls.push_back({text.substr(0, colon), text.substr(colon + 1)});
 }
 
@@ -147,17 +146,14 @@ void add_run_command(CLI::App& app, Invocation& invocation) {
          "one call of this method; repeatable, mixes with --inputs")
       ->trigger_on_parse()
       ->type_name("METHOD:V,V,...");
-  run->add_option("--method", options->method, "the method that --inputs calls (default: forward, or the only one)")
-      ->type_name("NAME");
+  run->add_option("--method", options->method, "the method that --inputs calls (default: forward, or the only one)")->type_name("NAME");
   run->add_option("--data", options->data, "external weights")->type_name("F.ptd");
   run->add_option("--output-dir", options->output_dir, "write the results there")->type_name("DIR");
-  run->add_option("--repeat", options->repeat,
-                  "execute each call N times, state moves on each time; the last results count")
+  run->add_option("--repeat", options->repeat, "execute each call N times, state moves on each time; the last results count")
       ->type_name("N")
       ->check(CLI::Range(size_t{1}, size_t{1000000000}));
-  run->add_flag(
-      "--profile", options->profile,
-      "print wall times of the runs and the time in each operator (N > 1: measured in one run more, the last)");
+  run->add_flag("--profile", options->profile,
+                "print wall times of the runs and the time in each operator (N > 1: measured in one run more, the last)");
   run->add_option("--etdump", options->etdump, "write the runtime's ETDump for its inspector")->type_name("F");
   run->callback([options, &invocation] {
     if (options->calls.empty()) throw CLI::RequiredError("--inputs or --call");

@@ -52,8 +52,7 @@ std::string scalar_text(const Value& value) {
 }
 
 std::string_view kind_of(const Value& value) {
-  constexpr std::string_view kKinds[] = {"none",   "int",    "float", "bool",
-                                         "string", "tensor", "list"};  // in the variant's order
+  constexpr std::string_view kKinds[] = {"none", "int", "float", "bool", "string", "tensor", "list"};  // in the variant's order
   return kKinds[value.held.index()];
 }
 
@@ -62,8 +61,8 @@ Result<std::string> write_value(const std::string& dir, const std::string& stem,
   if (const auto* array = std::get_if<Array>(&value.held)) {
     const std::string file = stem + ".npy";
     EDGEC_TRY_VOID(runtime::write_npy(dir + "/" + file, *array));
-    return fmt::format(R"({{"kind": "tensor", "dtype": "{}", "shape": [{}], "file": {}}})",
-                       runtime::torch_name(array->element), fmt::join(array->shape, ", "), json_string(file));
+    return fmt::format(R"({{"kind": "tensor", "dtype": "{}", "shape": [{}], "file": {}}})", runtime::torch_name(array->element),
+                       fmt::join(array->shape, ", "), json_string(file));
   }
   if (const auto* list = std::get_if<List>(&value.held)) {
     std::vector<std::string> items;
@@ -149,8 +148,7 @@ std::string results_text(const std::vector<NamedCall>& calls) {
     text += fmt::format("call {}: {}\n", i, calls[i].method);
     const auto& outputs = calls[i].result.outputs;
     for (size_t n = 0; n < outputs.size(); ++n) text += fmt::format("  {}: {}\n", n, value_text(outputs[n]));
-    for (const auto& [name, value] : calls[i].result.mutated)
-      text += fmt::format("  written to {}: {}\n", name, value_text(value));
+    for (const auto& [name, value] : calls[i].result.mutated) text += fmt::format("  written to {}: {}\n", name, value_text(value));
   }
   return text;
 }
@@ -162,8 +160,8 @@ std::string profile_text(const std::vector<NamedCall>& calls) {
     std::sort(times.begin(), times.end());
     const size_t n = times.size();
     const double median = (times[(n - 1) / 2] + times[n / 2]) / 2;
-    text += fmt::format("call {}: {}: {} runs, min {:.4f} ms, median {:.4f} ms, max {:.4f} ms\n", i, calls[i].method, n,
-                        times.front(), median, times.back());
+    text += fmt::format("call {}: {}: {} runs, min {:.4f} ms, median {:.4f} ms, max {:.4f} ms\n", i, calls[i].method, n, times.front(),
+                        median, times.back());
     for (const runtime::OperatorTime& op : calls[i].result.operators)
       text += fmt::format("  {:10.4f} ms {:6} x {}\n", op.milliseconds, op.calls, op.name);
   }

@@ -17,8 +17,8 @@ struct VerifyArgs {
 };
 
 Failure faulty(const InputFile& file, const std::vector<std::string>& faults) {
-  return model_error(fmt::format("error: {}: {} {}\n  {}", file.name, faults.size(),
-                                 faults.size() == 1 ? "fault" : "faults", fmt::join(faults, "\n  ")));
+  return model_error(
+      fmt::format("error: {}: {} {}\n  {}", file.name, faults.size(), faults.size() == 1 ? "fault" : "faults", fmt::join(faults, "\n  ")));
 }
 
 std::string counts_of(const pte::Program& program) {
@@ -27,8 +27,8 @@ std::string counts_of(const pte::Program& program) {
     values += p.values.size();
     instructions += p.instructions.size();
   }
-  return fmt::format("methods {}, values {}, instructions {}, constants {}, states {}", program.plans.size(), values,
-                     instructions, program.constants.size(), program.initial_states.size());
+  return fmt::format("methods {}, values {}, instructions {}, constants {}, states {}", program.plans.size(), values, instructions,
+                     program.constants.size(), program.initial_states.size());
 }
 
 Status verify(const VerifyArgs& args) {
@@ -58,11 +58,9 @@ void add_verify_command(CLI::App& app, Invocation& invocation) {
   CLI::App* cmd = app.add_subcommand("verify", "check a program, also against its model");
   cmd->footer(kFooter);
   cmd->add_option("FILES", args->files, "[MODEL.pt2] OUT.pte")->required()->expected(1, 2)->type_name("");
-  cmd->add_option("--method", args->method, "the method that MODEL.pt2 is (default: forward, or the only one)")
-      ->type_name("NAME");
+  cmd->add_option("--method", args->method, "the method that MODEL.pt2 is (default: forward, or the only one)")->type_name("NAME");
   cmd->callback([args, &invocation] {
-    if (!args->method.empty() && args->files.size() < 2)
-      throw CLI::ValidationError("--method", "wants MODEL.pt2 before OUT.pte");
+    if (!args->method.empty() && args->files.size() < 2) throw CLI::ValidationError("--method", "wants MODEL.pt2 before OUT.pte");
     if (args->files.size() == 2 && args->files[0] == "-" && args->files[1] == "-")
       throw CLI::ValidationError("FILES", "only one of them can be standard input");
     invocation.execute = [args] { return verify(*args); };

@@ -42,8 +42,7 @@ class JsonWriter {
     sizes("initial_states", program_.initial_states);
     sizes("payloads", program_.payloads);
     put(", \"named_data\": ");
-    list(program_.named_data,
-         [&](const NamedData& n) { put("{{\"key\": {}, \"bytes\": {}}}", quoted(n.key), n.data.size); });
+    list(program_.named_data, [&](const NamedData& n) { put("{{\"key\": {}, \"bytes\": {}}}", quoted(n.key), n.data.size); });
     put("}}\n");
     return std::move(out_);
   }
@@ -98,10 +97,9 @@ class JsonWriter {
     put(", \"delegates\": ");
     size_t delegate = 0;
     list(plan.delegates, [&](const Delegate& d) {
-      put("{{\"backend\": {}, \"payload\": {}, \"payload_bytes\": {}, \"calls\": {}, \"compile_specs\": ",
-          quoted(d.backend_id), d.payload, payload_bytes(program_, d), usage.delegate_calls[delegate++]);
-      list(d.compile_specs,
-           [&](const CompileSpec& s) { put("{{\"key\": {}, \"bytes\": {}}}", quoted(s.key), s.value.size()); });
+      put("{{\"backend\": {}, \"payload\": {}, \"payload_bytes\": {}, \"calls\": {}, \"compile_specs\": ", quoted(d.backend_id), d.payload,
+          payload_bytes(program_, d), usage.delegate_calls[delegate++]);
+      list(d.compile_specs, [&](const CompileSpec& s) { put("{{\"key\": {}, \"bytes\": {}}}", quoted(s.key), s.value.size()); });
       put("}}");
     });
     put(", \"values\": ");
@@ -134,8 +132,7 @@ class JsonWriter {
   void value(const Tensor& t) {
     static constexpr std::array kDynamism = {"static", "bound", "unbound"};
     const ScalarType* type = scalar_type(t.scalar_type);
-    put("{{\"kind\": \"tensor\", \"dtype\": {}, \"sizes\": ",
-        type ? quoted(type->name) : fmt::format("{}", t.scalar_type));
+    put("{{\"kind\": \"tensor\", \"dtype\": {}, \"sizes\": ", type ? quoted(type->name) : fmt::format("{}", t.scalar_type));
     numbers(t.sizes);
     put(", \"dim_order\": ");
     list(t.dim_order, [&](uint8_t d) { put("{}", static_cast<int>(d)); });
@@ -161,9 +158,7 @@ class JsonWriter {
     numbers(c.args);
     put("}}");
   }
-  void instruction(const Plan&, const MoveCall& c) {
-    put("{{\"kind\": \"move\", \"from\": {}, \"to\": {}}}", c.from, c.to);
-  }
+  void instruction(const Plan&, const MoveCall& c) { put("{{\"kind\": \"move\", \"from\": {}, \"to\": {}}}", c.from, c.to); }
   void instruction(const Plan&, const JumpFalse& c) {
     put("{{\"kind\": \"jump_false\", \"condition\": {}, \"target\": {}}}", c.cond, c.target);
   }

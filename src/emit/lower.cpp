@@ -16,17 +16,22 @@ namespace {
 // The runtime's MemoryFormat numbers.
 int64_t memory_format_number(MemoryFormat f) {
   switch (f) {
-    case MemoryFormat::Contiguous: return 0;
-    case MemoryFormat::Preserve: return 1;
-    case MemoryFormat::ChannelsLast: return 2;
-    case MemoryFormat::ChannelsLast3d: return 3;
+    case MemoryFormat::Contiguous:
+      return 0;
+    case MemoryFormat::Preserve:
+      return 1;
+    case MemoryFormat::ChannelsLast:
+      return 2;
+    case MemoryFormat::ChannelsLast3d:
+      return 3;
   }
   return 0;
 }
 
 class MethodEmitter {
  public:
-  MethodEmitter(const Method& m, ConstantPool& constants, ConstantPool& states) : m_(m), g_(*m.graph), constants_(constants), states_(states) {}
+  MethodEmitter(const Method& m, ConstantPool& constants, ConstantPool& states)
+      : m_(m), g_(*m.graph), constants_(constants), states_(states) {}
 
   Status run(pte::Plan& plan, std::vector<InstructionOrigin>& origins) {
     plan_ = &plan;
@@ -187,7 +192,8 @@ class MethodEmitter {
     }
     if (p.type == ArgType::Float) {
       pte::DoubleList l;
-      for (const Arg& item : items) l.items.push_back(item.is_float() ? std::get<double>(item.state) : item.is_expr() ? item.expr().constant_float().value_or(0) : 0);
+      for (const Arg& item : items)
+        l.items.push_back(item.is_float() ? std::get<double>(item.state) : item.is_expr() ? item.expr().constant_float().value_or(0) : 0);
       return push(std::move(l));
     }
     if (p.type == ArgType::Bool) {
@@ -269,8 +275,10 @@ class MethodEmitter {
     // Out variants take the outs as arguments and give them back: one again, or several as a list. Prims and writes only give back.
     const bool out_variant = !n.results.empty() && g_.type(n.results[0]).is_tensor() && !s.mutates();
     if (out_variant) call.args.insert(call.args.end(), outs.begin(), outs.end());
-    if (outs.size() == 1) call.args.push_back(outs[0]);
-    else if (outs.size() > 1) call.args.push_back(push(pte::TensorList{outs}));
+    if (outs.size() == 1)
+      call.args.push_back(outs[0]);
+    else if (outs.size() > 1)
+      call.args.push_back(push(pte::TensorList{outs}));
     add(std::move(call), n);
     return {};
   }
@@ -305,8 +313,8 @@ class MethodEmitter {
 
   // A branch or loop whose end has not come yet.
   struct Open {
-    int32_t start = 0;                // of a loop
-    std::vector<size_t> to_end;       // jumps to behind it
+    int32_t start = 0;           // of a loop
+    std::vector<size_t> to_end;  // jumps to behind it
     std::vector<size_t> to_otherwise;
   };
 
@@ -393,11 +401,16 @@ pte::Plan constant_method(const ConstantMethod& c) {
   p.buffer_sizes = {0};
   for (const Arg& a : c.values) {
     p.outputs.push_back(static_cast<int32_t>(p.values.size()));
-    if (a.is_expr()) p.values.emplace_back(*a.expr().constant());
-    else if (a.is_float()) p.values.emplace_back(std::get<double>(a.state));
-    else if (a.is_bool()) p.values.emplace_back(std::get<bool>(a.state));
-    else if (auto* s = std::get_if<std::string>(&a.state)) p.values.emplace_back(*s);
-    else p.values.emplace_back(pte::Null{});
+    if (a.is_expr())
+      p.values.emplace_back(*a.expr().constant());
+    else if (a.is_float())
+      p.values.emplace_back(std::get<double>(a.state));
+    else if (a.is_bool())
+      p.values.emplace_back(std::get<bool>(a.state));
+    else if (auto* s = std::get_if<std::string>(&a.state))
+      p.values.emplace_back(*s);
+    else
+      p.values.emplace_back(pte::Null{});
   }
   return p;
 }

@@ -56,9 +56,7 @@ class Coverage {
   }
 
  private:
-  size_t at(const Position& p) const {
-    return static_cast<size_t>(std::ranges::lower_bound(positions_, p) - positions_.begin());
-  }
+  size_t at(const Position& p) const { return static_cast<size_t>(std::ranges::lower_bound(positions_, p) - positions_.begin()); }
   uint64_t bytes_between(size_t a, size_t b) const {
     b = std::min(b, positions_.size() - 1);
     if (a >= b) return 0;
@@ -166,8 +164,7 @@ class Liveness {
 
   void read(int32_t v, Time now) {
     visit(v, [&](int32_t, const Range& where) {
-      for (auto it = pieces_.lower_bound(where.first); it != pieces_.end() && it->first < where.second; ++it, ++steps_)
-        it->second.to = now;
+      for (auto it = pieces_.lower_bound(where.first); it != pieces_.end() && it->first < where.second; ++it, ++steps_) it->second.to = now;
     });
   }
 

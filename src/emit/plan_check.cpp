@@ -21,7 +21,7 @@ constexpr uint64_t kMaxWork = 300'000'000;  // bytes-ranges looked at; real prog
 constexpr uint32_t kNobody = 0xffffffffu;
 constexpr int32_t kMethodStart = -1, kMethodEnd = -2;  // besides instruction numbers
 
-constexpr std::string_view kView = "executorch_prim::et_view.default";  // self, size, out: out gets self's memory
+constexpr std::string_view kView = "executorch_prim::et_view.default";          // self, size, out: out gets self's memory
 constexpr std::string_view kCopyRow = "executorch_prim::et_copy_index.tensor";  // to, from, index: writes a row of to
 
 // Kernels that read their input again after they have begun to write: the output must not lie on it, not even exactly.
@@ -36,9 +36,7 @@ constexpr std::string_view kReadsNoData[] = {
     "dim_order_ops::_empty_dim_order.out",
 };
 
-bool any_of(std::span<const std::string_view> names, std::string_view name) {
-  return std::ranges::find(names, name) != names.end();
-}
+bool any_of(std::span<const std::string_view> names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }
 
 struct Range {
   uint32_t memory = 0;
@@ -194,13 +192,11 @@ class PlanCheck {
 
   Jump kind_of(const JumpFalse& jump) const {
     if (stops(jump)) return Jump::Stop;
-    if (const auto* constant = std::get_if<bool>(&plan_.values[index(jump.cond)]);
-        constant && !is_written_[index(jump.cond)])
+    if (const auto* constant = std::get_if<bool>(&plan_.values[index(jump.cond)]); constant && !is_written_[index(jump.cond)])
       return *constant ? Jump::Never : Jump::Always;
     // A guard: it leads to an instruction that ends the run.
     if (index(jump.target) < plan_.instructions.size())
-      if (const auto* next = std::get_if<JumpFalse>(&plan_.instructions[index(jump.target)]); next && stops(*next))
-        return Jump::Never;
+      if (const auto* next = std::get_if<JumpFalse>(&plan_.instructions[index(jump.target)]); next && stops(*next)) return Jump::Never;
     return Jump::Choice;
   }
   bool stops(const JumpFalse& jump) const {
@@ -242,8 +238,7 @@ class PlanCheck {
       if (kind == Jump::Choice) {
         random = random * 6364136223846793005ull + 1442695040888963407ull;
         take = way == 0 ? false : way == 1 ? true : (random >> 40) % 2 == 1;
-        if (++taken[pc] > kChoices)
-          take = index(jump->target) > pc;  // forward ways leave loops, backward ones stay in them
+        if (++taken[pc] > kChoices) take = index(jump->target) > pc;  // forward ways leave loops, backward ones stay in them
       }
       pc = take ? index(jump->target) : pc + 1;
     }
@@ -270,8 +265,7 @@ class PlanCheck {
       e.from = index(move->from), e.to = index(move->to);
     } else if (const auto* call = std::get_if<DelegateCall>(&plan_.instructions[pc])) {
       e.may_be_views = true, e.in_place_ok = false;
-      for (size_t k = 0; k < call->args.size(); ++k)
-        append(k < first_output_[pc] ? e.reads : e.writes, tensors(call->args[k]));
+      for (size_t k = 0; k < call->args.size(); ++k) append(k < first_output_[pc] ? e.reads : e.writes, tensors(call->args[k]));
     } else if (const auto* kernel = std::get_if<KernelCall>(&plan_.instructions[pc])) {
       kernel_effects(*kernel, e);
     }
@@ -297,8 +291,7 @@ class PlanCheck {
     bool updates = plan_.operators[index(call.op)].name.ends_with('_') && name != "aten::copy_";
     if (!updates)
       for (uint32_t w : e.writes)
-        if (auto at = std::find(e.reads.rbegin(), e.reads.rend(), w); at != e.reads.rend())
-          e.reads.erase(std::next(at).base());
+        if (auto at = std::find(e.reads.rbegin(), e.reads.rend(), w); at != e.reads.rend()) e.reads.erase(std::next(at).base());
     e.in_place_ok = !any_of(kNotInPlace, name) && !moves_elements(name, call);
   }
 
@@ -319,8 +312,7 @@ class PlanCheck {
     } else if (name == "aten::transpose_copy.int_out" && call.args.size() >= 4) {
       for (int64_t i = 0; i < rank; ++i) order.push_back(i);
       int64_t a = number(call.args[1]), b = number(call.args[2]);
-      if (a >= 0 && b >= 0 && a < rank && b < rank)
-        std::swap(order[static_cast<size_t>(a)], order[static_cast<size_t>(b)]);
+      if (a >= 0 && b >= 0 && a < rank && b < rank) std::swap(order[static_cast<size_t>(a)], order[static_cast<size_t>(b)]);
     } else if (name == "aten::t_copy.out" && rank == 2) {
       order = {1, 0};
     }
@@ -351,8 +343,7 @@ class PlanCheck {
     ++work_;
     has_content_[v] = true;
     written_at_[v] = time_ + 1;
-    if (!ranges_[v].empty())
-      shadow_.write(ranges_[v], {.end = 0, .writer = v, .time = ++time_, .instruction = instruction});
+    if (!ranges_[v].empty()) shadow_.write(ranges_[v], {.end = 0, .writer = v, .time = ++time_, .instruction = instruction});
   }
 
   void read(uint32_t v, int32_t instruction) {
@@ -380,9 +371,7 @@ class PlanCheck {
     });
   }
 
-  bool nested(uint32_t a, uint32_t b) const {
-    return ranges_[a].contains(ranges_[b]) || ranges_[b].contains(ranges_[a]);
-  }
+  bool nested(uint32_t a, uint32_t b) const { return ranges_[a].contains(ranges_[b]) || ranges_[b].contains(ranges_[a]); }
 
   // Another value at exactly the place of `v` holds the new content of `v`: state that was updated in the run before
   // (or is given out at the end), or the carry of a loop.
@@ -418,8 +407,7 @@ class PlanCheck {
 
   void report(uint32_t v, uint32_t writer, int32_t reader, int32_t writing) {
     if (!reported_.insert({v, writer}).second) return;
-    faults_.push_back(
-        fmt::format("{} reads {}, over which {} has written {}", at(reader), shown(v), at(writing), shown(writer)));
+    faults_.push_back(fmt::format("{} reads {}, over which {} has written {}", at(reader), shown(v), at(writing), shown(writer)));
   }
 
   std::string shown(uint32_t v) const {
@@ -430,16 +418,13 @@ class PlanCheck {
     if (instruction == kMethodStart) return "the start";
     if (instruction == kMethodEnd) return "the end";
     const Instruction& i = plan_.instructions[static_cast<size_t>(instruction)];
-    if (const auto* k = std::get_if<KernelCall>(&i))
-      return fmt::format("instruction {} ({})", instruction, names_[index(k->op)]);
+    if (const auto* k = std::get_if<KernelCall>(&i)) return fmt::format("instruction {} ({})", instruction, names_[index(k->op)]);
     if (std::holds_alternative<DelegateCall>(i)) return fmt::format("instruction {} (delegate)", instruction);
     return fmt::format("instruction {}", instruction);
   }
 
   static uint32_t index(int32_t i) { return static_cast<uint32_t>(i); }
-  static void append(std::vector<uint32_t>& to, const std::vector<uint32_t>& more) {
-    to.insert(to.end(), more.begin(), more.end());
-  }
+  static void append(std::vector<uint32_t>& to, const std::vector<uint32_t>& more) { to.insert(to.end(), more.begin(), more.end()); }
 
   const Plan& plan_;
   std::vector<std::string> names_;  // of operators

@@ -20,9 +20,8 @@ using edgec::Sink;
 // memory.
 struct Blob {
   uint64_t size = 0;
-  std::function<Status(Sink&)> write;  // writes exactly `size` bytes
-  std::span<const std::byte>
-      view;  // the bytes, where they lie in memory already (reader; small constants); may be empty
+  std::function<Status(Sink&)> write;      // writes exactly `size` bytes
+  std::span<const std::byte> view;         // the bytes, where they lie in memory already (reader; small constants); may be empty
   std::shared_ptr<const void> keep_alive;  // what `view` points into
   uint32_t alignment = 16;
 };
@@ -61,8 +60,7 @@ struct TensorList {
 struct OptionalTensorList {
   std::vector<int32_t> items;
 };  // value indices, -1 = None
-using Value = std::variant<Null, int64_t, bool, double, Tensor, std::string, IntList, DoubleList, BoolList, TensorList,
-                           OptionalTensorList>;
+using Value = std::variant<Null, int64_t, bool, double, Tensor, std::string, IntList, DoubleList, BoolList, TensorList, OptionalTensorList>;
 
 struct Operator {
   std::string name, overload;

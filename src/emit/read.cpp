@@ -123,23 +123,20 @@ class Reader {
     EDGEC_TRY_VOID(spend(root_->segments()->size()));
     for (const fb::DataSegment* s : *root_->segments()) {
       if (s->offset() > frame_.segments.size() || s->size() > frame_.segments.size() - s->offset())
-        return corrupt(fmt::format("segment {} (offset {}, {} bytes) ends after the file", segments_.size(),
-                                   s->offset(), s->size()));
+        return corrupt(fmt::format("segment {} (offset {}, {} bytes) ends after the file", segments_.size(), s->offset(), s->size()));
       segments_.push_back(frame_.segments.subspan(s->offset(), s->size()));
     }
     return {};
   }
 
   Result<Bytes> segment(uint32_t index) const {
-    if (index >= segments_.size())
-      return corrupt(fmt::format("there is no segment {}; it has {}", index, segments_.size()));
+    if (index >= segments_.size()) return corrupt(fmt::format("there is no segment {}; it has {}", index, segments_.size()));
     return segments_[index];
   }
 
   // The table holds starts only. A piece's size is that of the largest tensor that uses it; of an unused one, up to the
   // next.
-  Status read_pieces(const fb::SubsegmentOffsets& table, const std::map<uint32_t, uint64_t>& used,
-                     std::vector<Blob>& out) {
+  Status read_pieces(const fb::SubsegmentOffsets& table, const std::map<uint32_t, uint64_t>& used, std::vector<Blob>& out) {
     if (!table.offsets() || table.offsets()->size() < 2) return {};
     EDGEC_TRY_VOID(spend(table.offsets()->size()));
     EDGEC_TRY(Bytes bytes, segment(table.segment_index()));
@@ -243,8 +240,7 @@ class Reader {
         plan.delegates.push_back(std::move(delegate));
       }
     if (!p.chains() || p.chains()->size() != 1)
-      return corrupt(
-          fmt::format("method '{}' has {} chains instead of one", plan.name, p.chains() ? p.chains()->size() : 0));
+      return corrupt(fmt::format("method '{}' has {} chains instead of one", plan.name, p.chains() ? p.chains()->size() : 0));
     const auto* instructions = p.chains()->Get(0)->instructions();
     if (!instructions) return corrupt("a method's instructions are missing");
     EDGEC_TRY_VOID(spend(instructions->size()));
@@ -259,8 +255,7 @@ class Reader {
   static Status check_devices(const fb::ExecutionPlan& p) {
     if (p.non_const_buffer_device())
       for (const fb::NonConstBufferDevice* d : *p.non_const_buffer_device())
-        if (d->device_type() != fb::DeviceType::CPU)
-          return corrupt("memory of devices other than the CPU is not supported");
+        if (d->device_type() != fb::DeviceType::CPU) return corrupt("memory of devices other than the CPU is not supported");
     return {};
   }
 
@@ -299,8 +294,7 @@ class Reader {
       out_.payloads.push_back(blob(bytes));
     } else {
       const auto* list = root_->backend_delegate_data();
-      if (!list || r.index() >= list->size() || !list->Get(r.index())->data())
-        return corrupt("a delegate's payload is missing");
+      if (!list || r.index() >= list->size() || !list->Get(r.index())->data()) return corrupt("a delegate's payload is missing");
       out_.payloads.push_back(blob(in_file(*list->Get(r.index())->data())));
     }
     return at->second;
@@ -361,8 +355,7 @@ class Reader {
     if (dynamism < 0 || dynamism > 2) return corrupt(fmt::format("a tensor has shape dynamism {}", dynamism));
     out.dynamism = static_cast<Dynamism>(dynamism);
     if (const auto* extra = t.extra_tensor_info()) {
-      if (extra->device_type() != fb::DeviceType::CPU)
-        return corrupt("tensors on devices other than the CPU are not supported");
+      if (extra->device_type() != fb::DeviceType::CPU) return corrupt("tensors on devices other than the CPU are not supported");
       if (extra->location() == fb::TensorDataLocation::EXTERNAL) {
         EDGEC_TRY_VOID(read(extra->fully_qualified_name(), out.external_name));
         if (out.external_name.empty()) return corrupt("a tensor with external data has no name");
@@ -383,15 +376,14 @@ class Reader {
       }
       case fb::InstructionArguments::DelegateCall: {
         DelegateCall call{.delegate = i.instr_args_as_DelegateCall()->delegate_index(), .args = {}};
-        EDGEC_TRY_VOID(
-            read_present(i.instr_args_as_DelegateCall()->args(), call.args, "a delegate call's arguments are"));
+        EDGEC_TRY_VOID(read_present(i.instr_args_as_DelegateCall()->args(), call.args, "a delegate call's arguments are"));
         return Instruction(std::move(call));
       }
       case fb::InstructionArguments::MoveCall:
         return Instruction(MoveCall{i.instr_args_as_MoveCall()->move_from(), i.instr_args_as_MoveCall()->move_to()});
       case fb::InstructionArguments::JumpFalseCall:
-        return Instruction(JumpFalse{i.instr_args_as_JumpFalseCall()->cond_value_index(),
-                                     i.instr_args_as_JumpFalseCall()->destination_instruction()});
+        return Instruction(
+            JumpFalse{i.instr_args_as_JumpFalseCall()->cond_value_index(), i.instr_args_as_JumpFalseCall()->destination_instruction()});
       default:
         return corrupt(fmt::format("instructions of type {} are not supported", static_cast<int>(i.instr_args_type())));
     }

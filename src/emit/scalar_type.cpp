@@ -27,9 +27,7 @@ constexpr ScalarType kTypes[] = {
 
 }  // namespace
 
-const ScalarType* scalar_type(int8_t number) {
-  return number >= 0 && number < std::ssize(kTypes) ? &kTypes[number] : nullptr;
-}
+const ScalarType* scalar_type(int8_t number) { return number >= 0 && number < std::ssize(kTypes) ? &kTypes[number] : nullptr; }
 
 std::optional<uint64_t> element_count(const Tensor& t) {
   uint64_t n = 1;

@@ -19,9 +19,7 @@ namespace {
 constexpr size_t kShownItems = 32;  // of a list within a line
 constexpr size_t kShownText = 200;
 
-std::string counted(size_t n, const char* one, const char* many) {
-  return fmt::format("{} {}", n, n == 1 ? one : many);
-}
+std::string counted(size_t n, const char* one, const char* many) { return fmt::format("{} {}", n, n == 1 ? one : many); }
 
 class MethodText {
  public:
@@ -33,8 +31,7 @@ class MethodText {
 
   void run() {
     put("\nmethod {}: {}, {}, {}\n", quoted(plan_.name), counted(plan_.values.size(), "value", "values"),
-        counted(plan_.instructions.size(), "instruction", "instructions"),
-        counted(plan_.delegates.size(), "delegate", "delegates"));
+        counted(plan_.instructions.size(), "instruction", "instructions"), counted(plan_.delegates.size(), "delegate", "delegates"));
     for (size_t i = 1; i < plan_.buffer_sizes.size(); ++i) put("  memory {}: {} bytes\n", i, plan_.buffer_sizes[i]);
     if (planned_bytes(plan_) > 0)
       if (auto most = max_live_bytes(plan_)) put("  live at most: {} bytes\n", *most);
@@ -71,8 +68,7 @@ class MethodText {
     put("  {}\n", title);
     for (int32_t i : indices) {
       const auto* t = value(i) ? std::get_if<Tensor>(value(i)) : nullptr;
-      put("    %{} = {}{}\n", i, value(i) ? described(*value(i)) : "nothing: no such value",
-          t && t->sizes.empty() ? rank0_note : "");
+      put("    %{} = {}{}\n", i, value(i) ? described(*value(i)) : "nothing: no such value", t && t->sizes.empty() ? rank0_note : "");
     }
   }
 
@@ -82,10 +78,9 @@ class MethodText {
     for (size_t i = 0; i < plan_.operators.size(); ++i) {
       std::string name = full_name(plan_.operators[i]);
       auto library = library_of(name);
-      std::string note = !library ? ", not in the official runtime"
-                         : *library == KernelLibrary::base
-                             ? ""
-                             : fmt::format(", from the {} kernel library", name_of(*library));
+      std::string note = !library                          ? ", not in the official runtime"
+                         : *library == KernelLibrary::base ? ""
+                                                           : fmt::format(", from the {} kernel library", name_of(*library));
       put("    {}: {}{}\n", printable(name), counted(usage_.operator_calls[i], "call", "calls"), note);
     }
   }
@@ -114,8 +109,7 @@ class MethodText {
     return s.find_first_not_of("-0123456789") == std::string::npos ? s + ".0" : s;
   }
   std::string described(const std::string& s) const {
-    return s.size() <= kShownText ? quoted(s)
-                                  : fmt::format("{}... ({} bytes)", quoted(s.substr(0, kShownText)), s.size());
+    return s.size() <= kShownText ? quoted(s) : fmt::format("{}... ({} bytes)", quoted(s.substr(0, kShownText)), s.size());
   }
   std::string described(const DoubleList& l) const {
     return listed(l.items, [&](double d) { return described(d); });
@@ -125,8 +119,7 @@ class MethodText {
   }
   std::string described(const IntList& l) const {
     return listed(l.items, [&](int64_t i) {
-      return is_literal(i) && !std::holds_alternative<IntList>(*value(i)) ? described(*value(i))
-                                                                          : fmt::format("%{}", i);
+      return is_literal(i) && !std::holds_alternative<IntList>(*value(i)) ? described(*value(i)) : fmt::format("%{}", i);
     });
   }
   std::string described(const TensorList& l) const {
@@ -176,8 +169,8 @@ class MethodText {
 
   std::string described(const KernelCall& c) const {
     bool known = c.op >= 0 && std::cmp_less(c.op, plan_.operators.size());
-    std::string name = known ? printable(full_name(plan_.operators[static_cast<size_t>(c.op)]))
-                             : fmt::format("operator {} (no such one)", c.op);
+    std::string name =
+        known ? printable(full_name(plan_.operators[static_cast<size_t>(c.op)])) : fmt::format("operator {} (no such one)", c.op);
     if (c.args.empty()) return name + "()";
     return fmt::format("{} = {}({})", argument(c.args.back()), name, arguments(c.args, c.args.size() - 1));
   }
@@ -188,9 +181,7 @@ class MethodText {
                        arguments(c.args, c.args.size()));
   }
   std::string described(const MoveCall& c) const { return fmt::format("%{} = move {}", c.to, argument(c.from)); }
-  std::string described(const JumpFalse& c) const {
-    return fmt::format("if not {} go to {}", argument(c.cond), c.target);
-  }
+  std::string described(const JumpFalse& c) const { return fmt::format("if not {} go to {}", argument(c.cond), c.target); }
 
   // Names as they are, unless a broken file has put other characters into them.
   static std::string printable(const std::string& name) {
@@ -215,8 +206,7 @@ std::string describe_text(const Program& program) {
   blobs("constants", program.constants);
   blobs("initial states", program.initial_states);
   blobs("delegate payloads", program.payloads);
-  for (const NamedData& n : program.named_data)
-    out += fmt::format("  named data {}: {} bytes\n", quoted(n.key), n.data.size);
+  for (const NamedData& n : program.named_data) out += fmt::format("  named data {}: {} bytes\n", quoted(n.key), n.data.size);
   for (const Plan& plan : program.plans) MethodText(program, plan, out).run();
   return out;
 }

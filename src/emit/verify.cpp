@@ -105,14 +105,12 @@ class PlanVerifier {
     auto fault = [&](const std::string& what) { out_.add("{}: value {}: {}", method(), i, what); };
     if (!scalar_type(t.scalar_type)) return fault(fmt::format("scalar type {} is not known", t.scalar_type));
     if (t.sizes.size() > kMaxRank) fault(fmt::format("{} dimensions, the runtime takes {}", t.sizes.size(), kMaxRank));
-    if (!is_dim_order(t))
-      fault(fmt::format("dim order ({}) is none for {} dimensions", fmt::join(t.dim_order, ", "), t.sizes.size()));
+    if (!is_dim_order(t)) fault(fmt::format("dim order ({}) is none for {} dimensions", fmt::join(t.dim_order, ", "), t.sizes.size()));
     if (t.dynamism == Dynamism::DynamicUnbound) fault("its size has no upper bound, which the runtime refuses");
     auto bytes = byte_count(t);
     if (!bytes) return fault(fmt::format("sizes ({}) are negative or too large", fmt::join(t.sizes, ", ")));
     if (t.external_name.empty() && t.data_buffer_idx > 0)
-      check_data(i, t, *bytes, t.place ? program_.initial_states : program_.constants,
-                 t.place ? "initial state" : "constant");
+      check_data(i, t, *bytes, t.place ? program_.initial_states : program_.constants, t.place ? "initial state" : "constant");
     if (t.place) check_place(i, *t.place, *bytes);
   }
 
@@ -136,8 +134,7 @@ class PlanVerifier {
       return out_.add("{}: value {}: is in memory {}, which the method does not have", method(), i, p.memory_id);
     auto size = static_cast<uint64_t>(std::max<int64_t>(plan_.buffer_sizes[p.memory_id], 0));
     if (p.offset > size || bytes > size - p.offset)
-      out_.add("{}: value {}: {} bytes at {} end after memory {}, which has {}", method(), i, bytes, p.offset,
-               p.memory_id, size);
+      out_.add("{}: value {}: {} bytes at {} end after memory {}, which has {}", method(), i, bytes, p.offset, p.memory_id, size);
   }
 
   // -- operators and delegates

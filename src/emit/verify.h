@@ -7,10 +7,9 @@
 namespace edgec::pte {
 
 struct VerifyOptions {
-  std::vector<std::string>
-      more_operators;           // full names ("my::op.out") that the user's runtime has besides the official ones
-  bool structure_only = false;  // leaves out what the runtime finds out itself (absent operators) and the memory plan
-  size_t limit = 100;           // faults to list; what exceeds it is one line with the count
+  std::vector<std::string> more_operators;  // full names ("my::op.out") that the user's runtime has besides the official ones
+  bool structure_only = false;              // leaves out what the runtime finds out itself (absent operators) and the memory plan
+  size_t limit = 100;                       // faults to list; what exceeds it is one line with the count
 };
 
 // What is wrong with a program, a line each; none for one that the runtime can load and whose memory plan keeps every

@@ -56,8 +56,7 @@ class LayoutMaker {
       if (!std::has_single_bit(alignment) || alignment > kMaxAlignment)
         return usage_error(fmt::format("alignments in a program file are powers of two up to 2^30, not {}", alignment));
     open_segment(options_.constant_alignment);
-    for (const Blob& blob : p.constants)
-      EDGEC_TRY_VOID(add(blob, std::max(options_.constant_alignment, blob.alignment), &out_.constants));
+    for (const Blob& blob : p.constants) EDGEC_TRY_VOID(add(blob, std::max(options_.constant_alignment, blob.alignment), &out_.constants));
     if (!p.initial_states.empty()) {
       out_.initial_states_segment = open_segment(1);
       for (const Blob& blob : p.initial_states) EDGEC_TRY_VOID(add(blob, 1, &out_.initial_states));
@@ -178,8 +177,7 @@ class FlatbufferMaker {
   std::span<const uint8_t> make(const Program& p) {
     auto plans = vector_of(b_, p.plans, [&](const Plan& plan) { return write(plan); });
     auto inline_data = write_inline_payload();
-    auto segments =
-        vector_of(b_, layout_.segments, [&](const Segment& s) { return fb::CreateDataSegment(b_, s.offset, s.size); });
+    auto segments = vector_of(b_, layout_.segments, [&](const Segment& s) { return fb::CreateDataSegment(b_, s.offset, s.size); });
     auto constants = fb::CreateSubsegmentOffsets(b_, 0, b_.CreateVector(layout_.constants));
     Vec<Offset<fb::SubsegmentOffsets>> initial_states;
     if (auto segment = layout_.initial_states_segment) {
@@ -187,11 +185,9 @@ class FlatbufferMaker {
       initial_states = b_.CreateVector(std::vector{fb::CreateSubsegmentOffsets(b_, *segment, offsets)});
     }
     size_t next = 0;
-    auto named = vector_of(b_, p.named_data, [&](const NamedData& n) {
-      return fb::CreateNamedData(b_, b_.CreateSharedString(n.key), layout_.named[next++]);
-    });
-    b_.Finish(fb::CreateProgram(b_, /*version=*/0, plans, /*constant_buffer=*/0, inline_data, segments, constants,
-                                initial_states, named),
+    auto named = vector_of(
+        b_, p.named_data, [&](const NamedData& n) { return fb::CreateNamedData(b_, b_.CreateSharedString(n.key), layout_.named[next++]); });
+    b_.Finish(fb::CreateProgram(b_, /*version=*/0, plans, /*constant_buffer=*/0, inline_data, segments, constants, initial_states, named),
               fb::ProgramIdentifier());
     return {b_.GetBufferPointer(), b_.GetSize()};
   }
@@ -210,13 +206,11 @@ class FlatbufferMaker {
     auto in_spec = b_.CreateString(plan.in_spec);
     auto out_spec = b_.CreateString(plan.out_spec);
     auto meta = fb::CreateContainerMetadata(b_, in_spec, out_spec);
-    auto values = vector_of(b_, plan.values,
-                            [&](const Value& v) { return std::visit([&](const auto& x) { return write(x); }, v); });
+    auto values = vector_of(b_, plan.values, [&](const Value& v) { return std::visit([&](const auto& x) { return write(x); }, v); });
     auto inputs = b_.CreateVector(plan.inputs);
     auto outputs = b_.CreateVector(plan.outputs);
-    auto instructions = vector_of(b_, plan.instructions, [&](const Instruction& i) {
-      return std::visit([&](const auto& x) { return write(x); }, i);
-    });
+    auto instructions =
+        vector_of(b_, plan.instructions, [&](const Instruction& i) { return std::visit([&](const auto& x) { return write(x); }, i); });
     auto none = b_.CreateVector(std::vector<int32_t>{});
     auto chain = fb::CreateChain(b_, none, none, instructions);
     auto chains = b_.CreateVector(std::vector{chain});
@@ -278,12 +272,8 @@ class FlatbufferMaker {
       return made;
     });
   }
-  Offset<fb::EValue> write(const std::string& s) {
-    return evalue(fb::KernelTypes::String, fb::CreateString(b_, b_.CreateSharedString(s)));
-  }
-  Offset<fb::EValue> write(const IntList& l) {
-    return evalue(fb::KernelTypes::IntList, fb::CreateIntList(b_, b_.CreateVector(l.items)));
-  }
+  Offset<fb::EValue> write(const std::string& s) { return evalue(fb::KernelTypes::String, fb::CreateString(b_, b_.CreateSharedString(s))); }
+  Offset<fb::EValue> write(const IntList& l) { return evalue(fb::KernelTypes::IntList, fb::CreateIntList(b_, b_.CreateVector(l.items))); }
   Offset<fb::EValue> write(const DoubleList& l) {
     return evalue(fb::KernelTypes::DoubleList, fb::CreateDoubleList(b_, b_.CreateVector(l.items)));
   }
@@ -305,11 +295,10 @@ class FlatbufferMaker {
                                           static_cast<uint32_t>(t.place->offset >> 32));
     Offset<fb::ExtraTensorInfo> extra;
     if (!t.external_name.empty())
-      extra =
-          fb::CreateExtraTensorInfo(b_, 0, b_.CreateSharedString(t.external_name), fb::TensorDataLocation::EXTERNAL);
-    return evalue(fb::KernelTypes::Tensor, fb::CreateTensor(b_, static_cast<fb::ScalarType>(t.scalar_type), 0, sizes,
-                                                            dim_order, false, t.data_buffer_idx, place, 0,
-                                                            static_cast<fb::TensorShapeDynamism>(t.dynamism), extra));
+      extra = fb::CreateExtraTensorInfo(b_, 0, b_.CreateSharedString(t.external_name), fb::TensorDataLocation::EXTERNAL);
+    return evalue(fb::KernelTypes::Tensor,
+                  fb::CreateTensor(b_, static_cast<fb::ScalarType>(t.scalar_type), 0, sizes, dim_order, false, t.data_buffer_idx, place, 0,
+                                   static_cast<fb::TensorShapeDynamism>(t.dynamism), extra));
   }
 
   // -- instructions
@@ -322,8 +311,7 @@ class FlatbufferMaker {
     return instruction(fb::InstructionArguments::KernelCall, fb::CreateKernelCall(b_, c.op, b_.CreateVector(c.args)));
   }
   Offset<fb::Instruction> write(const DelegateCall& c) {
-    return instruction(fb::InstructionArguments::DelegateCall,
-                       fb::CreateDelegateCall(b_, c.delegate, b_.CreateVector(c.args)));
+    return instruction(fb::InstructionArguments::DelegateCall, fb::CreateDelegateCall(b_, c.delegate, b_.CreateVector(c.args)));
   }
   Offset<fb::Instruction> write(const MoveCall& c) {
     return instruction(fb::InstructionArguments::MoveCall, fb::CreateMoveCall(b_, c.from, c.to));
@@ -381,8 +369,7 @@ void put(std::vector<std::byte>& bytes, size_t at, T value) {
 }
 
 // The flatbuffer's first 8 bytes with the root moved by the header, then the header.
-std::vector<std::byte> head(std::span<const uint8_t> flatbuffer, uint64_t program_size, uint64_t base,
-                            uint64_t segments) {
+std::vector<std::byte> head(std::span<const uint8_t> flatbuffer, uint64_t program_size, uint64_t base, uint64_t segments) {
   std::vector<std::byte> bytes(kHeaderAt + kHeaderLength);
   uint32_t root = 0;
   std::memcpy(&root, flatbuffer.data(), sizeof root);
@@ -400,8 +387,8 @@ Status check_payload_indices(const Program& p) {
   for (const Plan& plan : p.plans)
     for (const Delegate& d : plan.delegates)
       if (d.payload >= p.payloads.size())
-        return internal_error(fmt::format("delegate '{}' of method '{}' has payload {} of {}", d.backend_id, plan.name,
-                                          d.payload, p.payloads.size()));
+        return internal_error(
+            fmt::format("delegate '{}' of method '{}' has payload {} of {}", d.backend_id, plan.name, d.payload, p.payloads.size()));
   return {};
 }
 
@@ -422,8 +409,7 @@ Status write(const Program& program, Sink& sink, const WriteOptions& options) {
   uint64_t bound = size_bound(program);
   if (bound > kMaxFlatbuffer - kHeaderLength)
     return output_error(fmt::format(
-        "the program's structure would need up to {} bytes; the format ends at 2 GB (weights and payloads not counted)",
-        bound));
+        "the program's structure would need up to {} bytes; the format ends at 2 GB (weights and payloads not counted)", bound));
   FlatbufferMaker maker(layout, static_cast<size_t>(bound));
   std::span<const uint8_t> flatbuffer = maker.make(program);
 

@@ -19,24 +19,23 @@ using ArgList = std::vector<Arg>;
 // One argument of a node or one output of a graph. Integers and symbolic numbers are sym::Expr: a size is an
 // expression, not a value.
 struct Arg {
-  using State = std::variant<std::monostate, ValueId, sym::Expr, double, bool, std::string, DType, MemoryFormat,
-                             ConstId, GraphId, ArgList>;
+  using State = std::variant<std::monostate, ValueId, sym::Expr, double, bool, std::string, DType, MemoryFormat, ConstId, GraphId, ArgList>;
   State state;
 
   Arg() = default;
-  Arg(ValueId v) : state(v) {}                   // NOLINT: implicit, arguments are written as plain values
-  Arg(sym::Expr e) : state(e) {}                 // NOLINT
-  Arg(int v) : state(sym::Expr(int64_t{v})) {}   // NOLINT
-  Arg(int64_t v) : state(sym::Expr(v)) {}        // NOLINT
-  Arg(double v) : state(v) {}                    // NOLINT
-  Arg(bool v) : state(v) {}                      // NOLINT
-  Arg(std::string v) : state(std::move(v)) {}    // NOLINT
-  Arg(const char* v) : state(std::string(v)) {}  // NOLINT
-  Arg(DType v) : state(v) {}                     // NOLINT
-  Arg(MemoryFormat v) : state(v) {}              // NOLINT
-  Arg(ConstId v) : state(v) {}                   // NOLINT
-  Arg(GraphId v) : state(v) {}                   // NOLINT
-  Arg(ArgList v) : state(std::move(v)) {}        // NOLINT
+  Arg(ValueId v) : state(v) {}                                         // NOLINT: implicit, arguments are written as plain values
+  Arg(sym::Expr e) : state(e) {}                                       // NOLINT
+  Arg(int v) : state(sym::Expr(int64_t{v})) {}                         // NOLINT
+  Arg(int64_t v) : state(sym::Expr(v)) {}                              // NOLINT
+  Arg(double v) : state(v) {}                                          // NOLINT
+  Arg(bool v) : state(v) {}                                            // NOLINT
+  Arg(std::string v) : state(std::move(v)) {}                          // NOLINT
+  Arg(const char* v) : state(std::string(v)) {}                        // NOLINT
+  Arg(DType v) : state(v) {}                                           // NOLINT
+  Arg(MemoryFormat v) : state(v) {}                                    // NOLINT
+  Arg(ConstId v) : state(v) {}                                         // NOLINT
+  Arg(GraphId v) : state(v) {}                                         // NOLINT
+  Arg(ArgList v) : state(std::move(v)) {}                              // NOLINT
   Arg(const Dims& dims) : state(ArgList(dims.begin(), dims.end())) {}  // NOLINT
   static Arg ints(const std::vector<int64_t>& v) { return Arg(ArgList(v.begin(), v.end())); }
   static Arg tensors(const std::vector<ValueId>& v) { return Arg(ArgList(v.begin(), v.end())); }

@@ -32,8 +32,7 @@ enum class LayoutRule : uint8_t {
 // The runtime's kernel of an operator: "aten::add" + "out".
 struct KernelName {
   std::string name, overload;
-  std::vector<std::string>
-      drop;  // schema parameters that the kernel lacks (dtype, layout, device, pin_memory of factories)
+  std::vector<std::string> drop;  // schema parameters that the kernel lacks (dtype, layout, device, pin_memory of factories)
   bool exists() const { return !name.empty(); }
 };
 
@@ -46,12 +45,11 @@ struct OpDef {
   ExpandRule expand;
   KernelName kernel;
   LayoutRule layout = LayoutRule::Contiguous;
-  bool random = false;       // two calls differ: never merged, never dropped by CSE
-  bool side_effect = false;  // asserts and the like: kept without users
+  bool random = false;           // two calls differ: never merged, never dropped by CSE
+  bool side_effect = false;      // asserts and the like: kept without users
   bool defines_symbols = false;  // results bring new symbols (item, nonzero): kept while the symbols may be used
-  bool in_place_ok =
-      false;  // the kernel may write its result over an operand of equal size (runtime-facts.md, "Memory")
-  bool memory_view = false;  // the result is the operand's bytes with another shape: costs nothing when planned
+  bool in_place_ok = false;      // the kernel may write its result over an operand of equal size (runtime-facts.md, "Memory")
+  bool memory_view = false;      // the result is the operand's bytes with another shape: costs nothing when planned
   // Arguments that take part in type promotion; the Edge stage brings them to one dtype (floats only:
   // `promotes_to_float`).
   std::vector<std::string> promotes;
@@ -60,7 +58,7 @@ struct OpDef {
   std::vector<DType> kernel_dtypes;
   DType compute_through = DType::F32;
   std::string functional;  // of an operator that writes in place: the one that gives the value, where the name without `_` does not say it
-  bool known = true;  // false: made up for an operator that the table lacks
+  bool known = true;       // false: made up for an operator that the table lacks
 
   const Schema& schema() const;
   const std::string& name() const;  // "aten.add.Tensor"

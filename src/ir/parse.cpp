@@ -455,8 +455,7 @@ class Parser {
       EDGEC_TRY(types, inferred(scope.graph, *op, args, op_start));
     }
     if (types.size() != names.size())
-      return s_.failure(types_start,
-                        fmt::format("expected {} types, one per result, found {}", names.size(), types.size()));
+      return s_.failure(types_start, fmt::format("expected {} types, one per result, found {}", names.size(), types.size()));
 
     const NodeId n = scope.graph.add_node(op, std::move(args), std::move(types), loc, {}, names);
     const auto results = scope.graph.node(n).results;
@@ -692,8 +691,7 @@ class Parser {
     if (!list.is_list()) return s_.failure(start, "expected a list");
     out.values = list.list();
     for (const Arg& a : out.values)
-      if (!a.is_float() && !a.is_bool() && !std::holds_alternative<std::string>(a.state) &&
-          !(a.is_expr() && a.expr().is_static()))
+      if (!a.is_float() && !a.is_bool() && !std::holds_alternative<std::string>(a.state) && !(a.is_expr() && a.expr().is_static()))
         return s_.failure(start, "a constant method gives ints, floats, bools and strings");
     return out;
   }

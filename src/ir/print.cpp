@@ -55,8 +55,7 @@ class Printer {
     const Node& n = g.node(id);
     const Schema& s = n.op->schema();
     std::string out(static_cast<size_t>(indent), ' ');
-    for (size_t i = 0; i < n.results.size(); ++i)
-      out += fmt::format("{}%{}", i ? ", " : "", g.value(n.results[i]).name);
+    for (size_t i = 0; i < n.results.size(); ++i) out += fmt::format("{}%{}", i ? ", " : "", g.value(n.results[i]).name);
     if (!n.results.empty()) out += " = ";
     out += op_name(*n.op) + "(";
     bool first = true, by_name = false;
@@ -115,9 +114,7 @@ class Printer {
   }
 
  private:
-  static std::string place(const Value& v) {
-    return v.place ? fmt::format(" @{}+{}", v.place->memory_id, v.place->offset) : std::string();
-  }
+  static std::string place(const Value& v) { return v.place ? fmt::format(" @{}+{}", v.place->memory_id, v.place->offset) : std::string(); }
 
   std::string input_spec(const Method& m, const InputSpec& s) const {
     return input_kind(m, s) + (s.persistent ? "" : " transient") + (s.mutated ? " mutated" : "");
@@ -159,11 +156,9 @@ class Printer {
       if (plain && std::binary_search(seen.begin(), seen.end(), s.symbol_name())) continue;
       out.push_back(s.str());
       if (s.sort() != sym::Sort::Int) out.back() += s.sort() == sym::Sort::Float ? " float" : " bool";
-      if (r.lo || r.hi)
-        out.back() += fmt::format(" in {}..{}", r.lo ? std::to_string(*r.lo) : "", r.hi ? std::to_string(*r.hi) : "");
+      if (r.lo || r.hi) out.back() += fmt::format(" in {}..{}", r.lo ? std::to_string(*r.lo) : "", r.hi ? std::to_string(*r.hi) : "");
     }
-    for (const auto& g : m.guards)
-      out.push_back("{" + g.condition.str() + "}" + (g.message.empty() ? "" : " " + quoted(g.message)));
+    for (const auto& g : m.guards) out.push_back("{" + g.condition.str() + "}" + (g.message.empty() ? "" : " " + quoted(g.message)));
     return out.empty() ? "" : fmt::format(" where {}", fmt::join(out, ", "));
   }
 
@@ -181,8 +176,8 @@ std::string print(const Program& p) {
   for (const auto& m : p.methods) {
     for (size_t i = 0; i < m->constants.size(); ++i) {
       const auto& c = m->constants[i];
-      out += fmt::format("constant #{} {} {}[{}]{}\n", i, quoted(c.name), name(c.data.dtype),
-                         fmt::join(c.data.sizes, ", "), text::values_text(c.data));
+      out += fmt::format("constant #{} {} {}[{}]{}\n", i, quoted(c.name), name(c.data.dtype), fmt::join(c.data.sizes, ", "),
+                         text::values_text(c.data));
     }
     out += print(*m, p.stage);
   }

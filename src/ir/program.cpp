@@ -63,9 +63,7 @@ std::unique_ptr<Program> clone(const Program& p) {
 // Whether a branch or loop gives a number or a size that is not known otherwise: uses of it are expressions.
 static bool gives_symbols(const Graph& g, const Node& n) {
   if (n.op->schema().ns != "higher_order") return false;
-  const auto is_new = [](const sym::Expr& e) {
-    return e.kind() == sym::Kind::Symbol && e.symbol_name().starts_with('u');
-  };
+  const auto is_new = [](const sym::Expr& e) { return e.kind() == sym::Kind::Symbol && e.symbol_name().starts_with('u'); };
   return std::any_of(n.results.begin(), n.results.end(), [&](ValueId r) {
     const Type& t = g.type(r);
     if (t.is_sym()) return t.expr.kind() == sym::Kind::Symbol;
@@ -145,8 +143,7 @@ void remove_unused_weights(Method& m) {
     const ValueId v = m.graph->inputs[i];
     if (m.inputs[i].is_weight() && uses[v.index] == 0) {
       bool mutated = false;
-      for (const auto& o : m.outputs)
-        mutated = mutated || (o.kind == OutputSpec::Kind::BufferMutation && o.target == m.inputs[i].name);
+      for (const auto& o : m.outputs) mutated = mutated || (o.kind == OutputSpec::Kind::BufferMutation && o.target == m.inputs[i].name);
       if (!mutated) continue;
     }
     m.graph->value(v).result = static_cast<uint32_t>(kept.size());

@@ -38,7 +38,7 @@ struct InputSpec {
 struct OutputSpec {
   enum class Kind : uint8_t { UserOutput, BufferMutation, InputMutation };
   Kind kind = Kind::UserOutput;
-  std::string target;  // the buffer's or user input's name
+  std::string target;       // the buffer's or user input's name
   DimOrder dim_order = {};  // memory layout that the exported module gives the output
 };
 

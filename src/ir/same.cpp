@@ -35,9 +35,7 @@ class Comparison {
     if (why_ && why_->empty()) *why_ = fmt::format("{}{}{}: {} and {}", where_, where_.empty() ? "" : ", ", what, a, b);
     return false;
   }
-  bool counts(std::string_view what, size_t a, size_t b) {
-    return a == b || differ(what, std::to_string(a), std::to_string(b));
-  }
+  bool counts(std::string_view what, size_t a, size_t b) { return a == b || differ(what, std::to_string(a), std::to_string(b)); }
   bool texts(std::string_view what, std::string_view a, std::string_view b) { return a == b || differ(what, a, b); }
   bool numbers(std::string_view what, uint32_t a, uint32_t b) { return counts(what, a, b); }
 
@@ -55,8 +53,7 @@ class Comparison {
       const auto &x = a.inputs[i], &y = b.inputs[i];
       const std::string what = fmt::format("input {}", i);
       if (!texts(what, x.name, y.name) || !numbers(what + " kind", uint32_t(x.kind), uint32_t(y.kind)) ||
-          !numbers(what + " persistence", x.persistent, y.persistent) ||
-          !numbers(what + " mutation", x.mutated, y.mutated) ||
+          !numbers(what + " persistence", x.persistent, y.persistent) || !numbers(what + " mutation", x.mutated, y.mutated) ||
           !numbers(what + " constant", x.data.index, y.data.index) || !args(*a.graph, x.literal, *b.graph, y.literal))
         return false;
     }
@@ -64,8 +61,7 @@ class Comparison {
     for (size_t i = 0; i < a.outputs.size(); ++i) {
       const auto &x = a.outputs[i], &y = b.outputs[i];
       const std::string what = fmt::format("output {}", i);
-      if (!texts(what, x.target, y.target) || !numbers(what + " kind", uint32_t(x.kind), uint32_t(y.kind)))
-        return false;
+      if (!texts(what, x.target, y.target) || !numbers(what + " kind", uint32_t(x.kind), uint32_t(y.kind))) return false;
       if (x.dim_order != y.dim_order) return differ(what + " dim order", "one", "another");
     }
     return graphs(*a.graph, *b.graph);
@@ -77,22 +73,20 @@ class Comparison {
     for (const sym::Expr& s : cx.symbols()) {
       const sym::Range r = cx.range_of(s);
       if (s.sort() == sym::Sort::Int && !r.lo && !r.hi) continue;
-      out.push_back(fmt::format("{} sort {} in {}..{}", s.symbol_name(), int(s.sort()),
-                                r.lo ? std::to_string(*r.lo) : "", r.hi ? std::to_string(*r.hi) : ""));
+      out.push_back(fmt::format("{} sort {} in {}..{}", s.symbol_name(), int(s.sort()), r.lo ? std::to_string(*r.lo) : "",
+                                r.hi ? std::to_string(*r.hi) : ""));
     }
     return out;
   }
   bool symbols(const sym::Context& a, const sym::Context& b) {
-    return texts("symbols", fmt::format("{}", fmt::join(symbol_facts(a), ", ")),
-                 fmt::format("{}", fmt::join(symbol_facts(b), ", ")));
+    return texts("symbols", fmt::format("{}", fmt::join(symbol_facts(a), ", ")), fmt::format("{}", fmt::join(symbol_facts(b), ", ")));
   }
 
   bool constants(const Method& a, const Method& b) {
     if (!counts("constants", a.constants.size(), b.constants.size())) return false;
     for (size_t i = 0; i < a.constants.size(); ++i) {
       auto text = [](const Constant& c) {
-        return fmt::format("{} {}[{}]{}", c.name, name(c.data.dtype), fmt::join(c.data.sizes, ", "),
-                           text::values_text(c.data));
+        return fmt::format("{} {}[{}]{}", c.name, name(c.data.dtype), fmt::join(c.data.sizes, ", "), text::values_text(c.data));
       };
       if (!texts(fmt::format("constant #{}", i), text(a.constants[i]), text(b.constants[i]))) return false;
     }
@@ -104,9 +98,7 @@ class Comparison {
   bool values(const Graph& a, ValueId x, const Graph& b, ValueId y, Pairs& pairs) {
     const Value &v = a.value(x), &w = b.value(y);
     if (!texts("type of %" + v.name, str(v.type), str(w.type))) return false;
-    auto place = [](const Value& u) {
-      return u.place ? fmt::format("@{}+{}", u.place->memory_id, u.place->offset) : std::string("none");
-    };
+    auto place = [](const Value& u) { return u.place ? fmt::format("@{}+{}", u.place->memory_id, u.place->offset) : std::string("none"); };
     if (!texts("place of %" + v.name, place(v), place(w))) return false;
     pairs.emplace(x, y);
     return true;
@@ -120,8 +112,7 @@ class Comparison {
   }
 
   bool graph_parts(const Graph& a, const Graph& b, Pairs& pairs) {
-    if (!counts("graph inputs", a.inputs.size(), b.inputs.size()) || !counts("nodes", a.node_count(), b.node_count()))
-      return false;
+    if (!counts("graph inputs", a.inputs.size(), b.inputs.size()) || !counts("nodes", a.node_count(), b.node_count())) return false;
     for (size_t i = 0; i < a.inputs.size(); ++i)
       if (!values(a, a.inputs[i], b, b.inputs[i], pairs)) return false;
     for (NodeId n = a.first(), m = b.first(); n; n = a.next(n), m = b.next(m)) {
@@ -150,11 +141,9 @@ class Comparison {
       return same || differ("argument", "%" + a.value(x.value()).name, "%" + b.value(y.value()).name);
     }
     if (x.is_expr()) return texts("expression", x.expr().str(), y.expr().str());
-    if (x.is_float())
-      return texts("number", text::float_text(std::get<double>(x.state)), text::float_text(std::get<double>(y.state)));
+    if (x.is_float()) return texts("number", text::float_text(std::get<double>(x.state)), text::float_text(std::get<double>(y.state)));
     if (x.is_list()) return arg_lists(a, x.list(), b, y.list());
-    if (x.is_graph())
-      return graphs(*a.subgraphs[std::get<GraphId>(x.state).index], *b.subgraphs[std::get<GraphId>(y.state).index]);
+    if (x.is_graph()) return graphs(*a.subgraphs[std::get<GraphId>(x.state).index], *b.subgraphs[std::get<GraphId>(y.state).index]);
     return x == y || differ("argument", "one value", "another");
   }
 

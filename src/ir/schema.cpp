@@ -25,8 +25,7 @@ int Schema::find(std::string_view param) const {
 }
 
 std::string Schema::full_name() const {
-  return overload.empty() || overload == "default" ? fmt::format("{}.{}", ns, name)
-                                                   : fmt::format("{}.{}.{}", ns, name, overload);
+  return overload.empty() || overload == "default" ? fmt::format("{}.{}", ns, name) : fmt::format("{}.{}.{}", ns, name, overload);
 }
 
 namespace {
@@ -132,8 +131,7 @@ class SchemaParser {
   }
 
   static bool takes_types(std::string_view n) {
-    return n == "Dict" || n == "Future" || n == "RRef" || n == "Await" || n == "Union" || n == "Tuple" ||
-           n == "NamedTuple";
+    return n == "Dict" || n == "Future" || n == "RRef" || n == "Await" || n == "Union" || n == "Tuple" || n == "NamedTuple";
   }
 
   // "int[2]?", "Tensor(a!)[]", "Dict(str, t)(a!)", "(int, t)", "__torch__.some.Class"

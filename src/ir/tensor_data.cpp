@@ -24,15 +24,13 @@ bool TensorData::in_bounds() const {
     if (sizes[i] < 0 || strides[i] < 0) return false;
     if (__builtin_mul_overflow(n, sizes[i], &n)) return false;
     int64_t reach = 0;
-    if (sizes[i] > 0 &&
-        (__builtin_mul_overflow(sizes[i] - 1, strides[i], &reach) || __builtin_add_overflow(last, reach, &last)))
+    if (sizes[i] > 0 && (__builtin_mul_overflow(sizes[i] - 1, strides[i], &reach) || __builtin_add_overflow(last, reach, &last)))
       return false;
   }
   if (__builtin_mul_overflow(n, static_cast<int64_t>(size_of(dtype)), &n)) return false;
   if (n == 0) return true;
   int64_t end = 0;
-  if (__builtin_add_overflow(last, int64_t{1}, &end) ||
-      __builtin_mul_overflow(end, static_cast<int64_t>(size_of(dtype)), &end))
+  if (__builtin_add_overflow(last, int64_t{1}, &end) || __builtin_mul_overflow(end, static_cast<int64_t>(size_of(dtype)), &end))
     return false;
   return storage && end <= static_cast<int64_t>(storage->bytes.size());
 }
@@ -119,14 +117,12 @@ void copy_run(size_t width, std::byte* to, const std::byte* from, size_t count, 
 
 }  // namespace
 
-Status stream(const TensorData& t, const DimOrder& order,
-              const std::function<Status(std::span<const std::byte>)>& sink) {
+Status stream(const TensorData& t, const DimOrder& order, const std::function<Status(std::span<const std::byte>)>& sink) {
   constexpr size_t kPiece = 1 << 20;
   const int64_t total = t.numel();
   if (total == 0) return {};
   if (auto dense = t.dense_bytes(order); !dense.empty()) {
-    for (size_t at = 0; at < dense.size(); at += kPiece)
-      EDGEC_TRY_VOID(sink(dense.subspan(at, std::min(kPiece, dense.size() - at))));
+    for (size_t at = 0; at < dense.size(); at += kPiece) EDGEC_TRY_VOID(sink(dense.subspan(at, std::min(kPiece, dense.size() - at))));
     return {};
   }
   const size_t width = size_of(t.dtype);
@@ -220,8 +216,8 @@ double decode(const SmallFloat& f, uint32_t code) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   if (f.special == SmallFloat::OneNan && code == f.sign_bit) return nan;
   if (f.special == SmallFloat::NoInfinity && magnitude == f.sign_bit - 1) return nan;
-  double value = field ? std::ldexp(mantissa | one, int(field) - f.bias - f.mantissa_bits)
-                       : std::ldexp(mantissa, 1 - f.bias - f.mantissa_bits);
+  double value =
+      field ? std::ldexp(mantissa | one, int(field) - f.bias - f.mantissa_bits) : std::ldexp(mantissa, 1 - f.bias - f.mantissa_bits);
   if (f.special == SmallFloat::Ieee && field == (f.sign_bit - 1) >> f.mantissa_bits)
     value = mantissa ? nan : std::numeric_limits<double>::infinity();
   return code & f.sign_bit ? -value : value;
@@ -238,9 +234,7 @@ uint32_t encode(const SmallFloat& f, float x) {
     return sign | (f.special == SmallFloat::NoInfinity ? top : f.mantissa_bits == 10 ? infinity | 0x200 : top);
   }
   // Where there is no infinity the largest number stands for all above it (e4m3fn, as torch 2.13) or NaN does.
-  const uint32_t overflow = f.special == SmallFloat::Ieee         ? infinity
-                            : f.special == SmallFloat::NoInfinity ? top - 1
-                                                                  : top;
+  const uint32_t overflow = f.special == SmallFloat::Ieee ? infinity : f.special == SmallFloat::NoInfinity ? top - 1 : top;
   uint32_t code = overflow + 1;
   if (std::isfinite(x)) {
     int exponent = 0;

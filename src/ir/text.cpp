@@ -13,8 +13,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool starts_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool continues_word(char c) { return starts_word(c) || is_digit(c); }
 
-constexpr std::array<std::string_view, 4> kFormats = {"contiguous_format", "channels_last", "channels_last_3d",
-                                                      "preserve_format"};
+constexpr std::array<std::string_view, 4> kFormats = {"contiguous_format", "channels_last", "channels_last_3d", "preserve_format"};
 
 std::optional<int> hex_digit(char c) {
   if (is_digit(c)) return c - '0';
@@ -40,9 +39,7 @@ bool is_reserved(std::string_view w) {
   return std::find(words.begin(), words.end(), w) != words.end() || dtype_from_name(w) || format_from_name(w);
 }
 
-bool is_word(std::string_view w) {
-  return !w.empty() && starts_word(w[0]) && std::all_of(w.begin(), w.end(), continues_word);
-}
+bool is_word(std::string_view w) { return !w.empty() && starts_word(w[0]) && std::all_of(w.begin(), w.end(), continues_word); }
 
 std::string quoted(std::string_view s) {
   std::string out = "\"";
@@ -80,8 +77,7 @@ std::string values_text(const TensorData& t) {
   std::string out = " = [";
   for (int64_t i = 0; i < t.numel(); ++i) {
     if (i) out += ", ";
-    out += is_float(t.dtype) ? float_text(read_element(bytes, t.dtype, i))
-                             : std::to_string(read_integer(bytes, t.dtype, i));
+    out += is_float(t.dtype) ? float_text(read_element(bytes, t.dtype, i)) : std::to_string(read_integer(bytes, t.dtype, i));
   }
   return out + "]";
 }

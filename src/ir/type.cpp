@@ -37,9 +37,7 @@ std::string str(const TensorType& t) {
   return out;
 }
 
-static std::string_view sort_name(sym::Sort s) {
-  return s == sym::Sort::Int ? "symint" : s == sym::Sort::Float ? "symfloat" : "symbool";
-}
+static std::string_view sort_name(sym::Sort s) { return s == sym::Sort::Int ? "symint" : s == sym::Sort::Float ? "symfloat" : "symbool"; }
 
 std::string str(const Type& t) {
   switch (t.kind) {

@@ -16,7 +16,7 @@ struct Block {
 };
 
 struct PlanOptions {
-  int64_t alignment = 16;   // of every offset, bytes
+  int64_t alignment = 16;  // of every offset, bytes
   bool alloc_graph_input = true;
   bool alloc_graph_output = true;
 };

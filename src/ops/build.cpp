@@ -39,9 +39,7 @@ ValueId slice(Builder& b, ValueId x, size_t axis, Dim start, Dim end, Dim step) 
   return b.call("aten.slice.Tensor", {x, static_cast<int64_t>(axis), start, end, step});
 }
 
-ValueId select(Builder& b, ValueId x, size_t axis, Dim index) {
-  return b.call("aten.select.int", {x, static_cast<int64_t>(axis), index});
-}
+ValueId select(Builder& b, ValueId x, size_t axis, Dim index) { return b.call("aten.select.int", {x, static_cast<int64_t>(axis), index}); }
 
 ValueId unsqueeze(Builder& b, ValueId x, size_t axis) { return b.view(x, inserted(sizes_of(b, x, axis), axis, 1)); }
 
@@ -52,8 +50,7 @@ ValueId cat(Builder& b, const std::vector<ValueId>& parts, size_t axis) {
 }
 
 ValueId stack(Builder& b, const std::vector<ValueId>& parts, size_t axis) {
-  return parts.size() == 1 ? unsqueeze(b, parts[0], axis)
-                           : b.call("aten.stack", {Arg::tensors(parts), static_cast<int64_t>(axis)});
+  return parts.size() == 1 ? unsqueeze(b, parts[0], axis) : b.call("aten.stack", {Arg::tensors(parts), static_cast<int64_t>(axis)});
 }
 
 ValueId transposed(Builder& b, ValueId x, size_t i, size_t j) {
@@ -80,9 +77,7 @@ ValueId pick(Builder& b, ValueId x, size_t axis, ValueId index) {
   return b.call("aten.index_select", {x, static_cast<int64_t>(axis), index});
 }
 
-ValueId where(Builder& b, ValueId condition, ValueId x, ValueId otherwise) {
-  return b.call("aten.where.self", {condition, x, otherwise});
-}
+ValueId where(Builder& b, ValueId condition, ValueId x, ValueId otherwise) { return b.call("aten.where.self", {condition, x, otherwise}); }
 
 ValueId where(Builder& b, ValueId condition, ValueId x, double otherwise) {
   if (b.failed()) return {};
@@ -94,9 +89,7 @@ ValueId where(Builder& b, ValueId condition, ValueId x, double otherwise) {
 void synonym(Table& ops, std::string_view schema, std::string of) {
   ops.define(schema)
       .infer([of](const Call& c) { return infer(c.graph(), Registry::global().get(of), c.args()); })
-      .expand([of](Builder& b, const Call& c) {
-        return b.call_all(of, std::vector<Arg>(c.args().begin(), c.args().end()));
-      });
+      .expand([of](Builder& b, const Call& c) { return b.call_all(of, std::vector<Arg>(c.args().begin(), c.args().end())); });
 }
 
 Dims without(Dims sizes, size_t axis) {

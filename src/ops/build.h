@@ -22,9 +22,9 @@ ValueId transposed(Builder& b, ValueId x, size_t i, size_t j);
 ValueId moved(Builder& b, ValueId x, size_t from, size_t to);
 // 0, 1, ..., length - 1 along `axis` of `rank` dims, the others 1.
 ValueId iota(Builder& b, Dim length, DType dtype = DType::I64, size_t axis = 0, size_t rank = 1);
-ValueId pick(Builder& b, ValueId x, size_t axis, ValueId index);                 // index_select, a rank-1 index
-ValueId where(Builder& b, ValueId condition, ValueId x, ValueId otherwise);      // one dtype
-ValueId where(Builder& b, ValueId condition, ValueId x, double otherwise);       // in x's dtype
+ValueId pick(Builder& b, ValueId x, size_t axis, ValueId index);             // index_select, a rank-1 index
+ValueId where(Builder& b, ValueId condition, ValueId x, ValueId otherwise);  // one dtype
+ValueId where(Builder& b, ValueId condition, ValueId x, double otherwise);   // in x's dtype
 // `fn` on x with a leading dim when x has one dim less than `rank`.
 template <class Fn>
 ValueId batched(Builder& b, ValueId x, size_t rank, Fn fn) {

@@ -61,7 +61,10 @@ class Def {
     return *this;
   }
   // The results' types or values bring new (unbacked) symbols: item, nonzero.
-  Def& defines_symbols() { op_.defines_symbols = true; return *this; }
+  Def& defines_symbols() {
+    op_.defines_symbols = true;
+    return *this;
+  }
   Def& side_effect() {
     op_.side_effect = true;
     return *this;

@@ -14,8 +14,7 @@ void define_dim_order(Table& ops) {
         t.sizes = c.tensor("self").sizes;
         if (c.has("dim_order")) {
           for (int64_t d : c.integers("dim_order")) t.dim_order.push_back(static_cast<uint8_t>(d));
-          if (t.dim_order.size() != t.rank())
-            return model_error("_to_dim_order_copy: dim_order does not have the tensor's rank");
+          if (t.dim_order.size() != t.rank()) return model_error("_to_dim_order_copy: dim_order does not have the tensor's rank");
           if (is_contiguous_order(t.dim_order)) t.dim_order.clear();
         } else {
           t.dim_order = c.tensor("self").dim_order;

@@ -5,9 +5,7 @@
 namespace edgec::ops {
 namespace {
 
-ValueId reduced_by(Builder& b, const char* op, ValueId x, const Axes& axes, bool keepdim) {
-  return b.call(op, {x, list(axes), keepdim});
-}
+ValueId reduced_by(Builder& b, const char* op, ValueId x, const Axes& axes, bool keepdim) { return b.call(op, {x, list(axes), keepdim}); }
 
 }  // namespace
 
@@ -40,18 +38,10 @@ Dims result_sizes(const Call& c) {
   return sizes ? *sizes : Dims{};
 }
 
-ValueId sum(Builder& b, ValueId x, const Axes& axes, bool keepdim) {
-  return reduced_by(b, "aten.sum.dim_IntList", x, axes, keepdim);
-}
-ValueId mean(Builder& b, ValueId x, const Axes& axes, bool keepdim) {
-  return reduced_by(b, "aten.mean.dim", x, axes, keepdim);
-}
-ValueId amax(Builder& b, ValueId x, const Axes& axes, bool keepdim) {
-  return reduced_by(b, "aten.amax", x, axes, keepdim);
-}
-ValueId amin(Builder& b, ValueId x, const Axes& axes, bool keepdim) {
-  return reduced_by(b, "aten.amin", x, axes, keepdim);
-}
+ValueId sum(Builder& b, ValueId x, const Axes& axes, bool keepdim) { return reduced_by(b, "aten.sum.dim_IntList", x, axes, keepdim); }
+ValueId mean(Builder& b, ValueId x, const Axes& axes, bool keepdim) { return reduced_by(b, "aten.mean.dim", x, axes, keepdim); }
+ValueId amax(Builder& b, ValueId x, const Axes& axes, bool keepdim) { return reduced_by(b, "aten.amax", x, axes, keepdim); }
+ValueId amin(Builder& b, ValueId x, const Axes& axes, bool keepdim) { return reduced_by(b, "aten.amin", x, axes, keepdim); }
 
 ValueId number(Builder& b, double value, DType dtype) { return b.full({}, value, dtype); }
 
@@ -66,8 +56,7 @@ ValueId vector_norm(Builder& b, ValueId x, double p, const Axes& axes, bool keep
   const ValueId size = b.unary("aten.abs", x);
   if (p == 1) return sum(b, size, axes, keepdim);
   if (std::isinf(p)) return p > 0 ? amax(b, size, axes, keepdim) : amin(b, size, axes, keepdim);
-  return b.call("aten.pow.Tensor_Scalar",
-                {sum(b, b.call("aten.pow.Tensor_Scalar", {size, p}), axes, keepdim), 1 / p});
+  return b.call("aten.pow.Tensor_Scalar", {sum(b, b.call("aten.pow.Tensor_Scalar", {size, p}), axes, keepdim), 1 / p});
 }
 
 ValueId log_sum_exp(Builder& b, ValueId x, const Axes& axes, bool keepdim) {

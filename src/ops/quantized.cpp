@@ -34,8 +34,10 @@ Values in_kernel_dtypes(Builder& b, const Call& c, std::initializer_list<Wanted>
     changed = true;
   }
   const DType result = out_dtype ? c.dtype(out_dtype, DType::F32) : DType::F32;
-  if (result == DType::BF16) at(out_dtype) = DType::F32;
-  else if (!changed) return keep_whole();
+  if (result == DType::BF16)
+    at(out_dtype) = DType::F32;
+  else if (!changed)
+    return keep_whole();
   const ValueId y = b.call(c.op().name(), args);
   return {result == DType::BF16 ? b.cast(y, DType::BF16) : y};
 }
@@ -45,11 +47,16 @@ struct Limits {
 };
 Limits limits_of(DType d) {
   switch (d) {
-    case DType::U8: return {0, 255};
-    case DType::I8: return {-128, 127};
-    case DType::U16: return {0, 65535};
-    case DType::I16: return {-32768, 32767};
-    default: return {-2147483648.0, 2147483647.0};
+    case DType::U8:
+      return {0, 255};
+    case DType::I8:
+      return {-128, 127};
+    case DType::U16:
+      return {0, 65535};
+    case DType::I16:
+      return {-32768, 32767};
+    default:
+      return {-2147483648.0, 2147483647.0};
   }
 }
 
@@ -76,26 +83,40 @@ void define_per_tensor(Table& ops) {
       .kernel(kNs + "quantize_per_tensor.out", {"dtype"})
       .expand(operands);
   ops.define(kNs + "quantize_per_tensor.tensor(" + tensors + kRange + ") -> Tensor")
-      .dtype(quantized_dtype()).shape(shape_of("input")).kernel(kNs + "quantize_per_tensor.Tensor_out", {"dtype"}).expand(operands);
+      .dtype(quantized_dtype())
+      .shape(shape_of("input"))
+      .kernel(kNs + "quantize_per_tensor.Tensor_out", {"dtype"})
+      .expand(operands);
   const auto result = [](Builder& b, const Call& c) {
     return in_kernel_dtypes(b, c, {{"scale", DType::F64}, {"zero_point", DType::I64}}, "out_dtype");
   };
   const std::string out_dtype = ", *, ScalarType? out_dtype=None) -> Tensor";
   ops.define(kNs + "dequantize_per_tensor(" + numbers + kRange + out_dtype)
-      .dtype(dtype_arg("out_dtype", DType::F32)).shape(shape_of("input")).preserves_layout()
-      .kernel(kNs + "dequantize_per_tensor.out", {"dtype"}).expand(result);
+      .dtype(dtype_arg("out_dtype", DType::F32))
+      .shape(shape_of("input"))
+      .preserves_layout()
+      .kernel(kNs + "dequantize_per_tensor.out", {"dtype"})
+      .expand(result);
   ops.define(kNs + "dequantize_per_tensor.tensor(" + tensors + kRange + out_dtype)
-      .dtype(dtype_arg("out_dtype", DType::F32)).shape(shape_of("input"))
-      .kernel(kNs + "dequantize_per_tensor.Tensor_out", {"dtype"}).expand(result);
+      .dtype(dtype_arg("out_dtype", DType::F32))
+      .shape(shape_of("input"))
+      .kernel(kNs + "dequantize_per_tensor.Tensor_out", {"dtype"})
+      .expand(result);
 }
 
 void define_per_channel(Table& ops) {
   ops.define(kNs + "quantize_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis" + kRange + ") -> Tensor")
-      .dtype(quantized_dtype()).shape(shape_of("input")).kernel(kNs + "quantize_per_channel.out", {"dtype"})
-      .expand([](Builder& b, const Call& c) { return in_kernel_dtypes(b, c, {{"scales", DType::F64}, {"zero_points", DType::I64}}); });
+      .dtype(quantized_dtype())
+      .shape(shape_of("input"))
+      .kernel(kNs + "quantize_per_channel.out", {"dtype"})
+      .expand([](Builder& b, const Call& c) {
+        return in_kernel_dtypes(b, c, {{"scales", DType::F64}, {"zero_points", DType::I64}});
+      });
   ops.define(kNs + "dequantize_per_channel(Tensor input, Tensor scales, Tensor? zero_points, int axis" + kRange +
              ", *, ScalarType? out_dtype=None) -> Tensor")
-      .dtype(dtype_arg("out_dtype", DType::F32)).shape(shape_of("input")).kernel(kNs + "dequantize_per_channel.out", {"dtype"})
+      .dtype(dtype_arg("out_dtype", DType::F32))
+      .shape(shape_of("input"))
+      .kernel(kNs + "dequantize_per_channel.out", {"dtype"})
       .expand([](Builder& b, const Call& c) {
         const bool coarse = c.tensor("scales").dtype != DType::F64;  // the kernel takes f32 and f64
         return in_kernel_dtypes(b, c, {{"scales", coarse ? DType::F32 : DType::F64}, {"zero_points", DType::I64}}, "out_dtype");
@@ -104,10 +125,16 @@ void define_per_channel(Table& ops) {
 
 void define_per_token(Table& ops) {
   ops.define(kNs + "quantize_per_token(Tensor input, Tensor scales, Tensor zero_points" + kRange + ") -> Tensor")
-      .dtype(quantized_dtype()).shape(shape_of("input")).kernel(kNs + "quantize_per_token.out", {"dtype"})
-      .expand([](Builder& b, const Call& c) { return in_kernel_dtypes(b, c, {{"scales", DType::F64}, {"zero_points", DType::I64}}); });
+      .dtype(quantized_dtype())
+      .shape(shape_of("input"))
+      .kernel(kNs + "quantize_per_token.out", {"dtype"})
+      .expand([](Builder& b, const Call& c) {
+        return in_kernel_dtypes(b, c, {{"scales", DType::F64}, {"zero_points", DType::I64}});
+      });
   ops.define(kNs + "dequantize_per_token(Tensor input, Tensor scales, Tensor zero_points" + kRange + ", ScalarType output_dtype) -> Tensor")
-      .dtype(dtype_arg("output_dtype", DType::F32)).shape(shape_of("input")).kernel(kNs + "dequantize_per_token.out", {"dtype"})
+      .dtype(dtype_arg("output_dtype", DType::F32))
+      .shape(shape_of("input"))
+      .kernel(kNs + "dequantize_per_token.out", {"dtype"})
       .expand([](Builder& b, const Call& c) {
         return in_kernel_dtypes(b, c, {{"scales", DType::F64}, {"zero_points", DType::I64}}, "output_dtype");
       });
@@ -145,7 +172,9 @@ ValueId divided(Builder& b, ValueId x, double by) {
 // Range of the quantized values as rank-0 tensors.
 void define_with_tensor_ranges(Table& ops) {
   const std::string params = "(Tensor input, Tensor scale, Tensor zero_point, Tensor quant_min, Tensor quant_max, ScalarType dtype";
-  ops.define(kNs + "quantize_per_tensor.tensor2" + params + ") -> Tensor").dtype(quantized_dtype()).shape(shape_of("input"))
+  ops.define(kNs + "quantize_per_tensor.tensor2" + params + ") -> Tensor")
+      .dtype(quantized_dtype())
+      .shape(shape_of("input"))
       .expand([](Builder& b, const Call& c) {
         const ValueId inverse = b.view(b.cast(b.unary("aten.reciprocal", b.cast(c.value("scale"), DType::F64)), DType::F32), {});
         const ValueId steps = b.unary("aten.round", b.mul(in_float(b, c.value("input")), inverse));
@@ -154,7 +183,8 @@ void define_with_tensor_ranges(Table& ops) {
                       c.dtype("dtype", DType::I8));
       });
   ops.define(kNs + "dequantize_per_tensor.tensor2" + params + ", *, ScalarType? out_dtype=None) -> Tensor")
-      .dtype(dtype_arg("out_dtype", DType::F32)).shape(shape_of("input"))
+      .dtype(dtype_arg("out_dtype", DType::F32))
+      .shape(shape_of("input"))
       .expand([](Builder& b, const Call& c) {
         const ValueId scale = b.view(b.cast(c.value("scale"), DType::F32), {});
         return dequantized(b, c.value("input"), scale, b.view(c.value("zero_point"), {}), DType::F32, c.dtype("out_dtype", DType::F32));
@@ -183,7 +213,8 @@ Grouped grouped(Builder& b, const Call& c) {
 
 void define_groups(Table& ops) {
   ops.define(kNs + "quantize_per_channel_group(Tensor input, Tensor scales, Tensor zero_points" + kRange + ", int group_size) -> Tensor")
-      .dtype(quantized_dtype()).shape(shape_of("input"))
+      .dtype(quantized_dtype())
+      .shape(shape_of("input"))
       .expand([](Builder& b, const Call& c) {
         const Grouped g = grouped(b, c);
         return b.view(quantized(b, g.x, g.scales, g.zero_points, c.arg("quant_min"), c.arg("quant_max"), c.dtype("dtype", DType::I8), true),
@@ -191,7 +222,8 @@ void define_groups(Table& ops) {
       });
   ops.define(kNs + "dequantize_per_channel_group(Tensor input, Tensor scales, Tensor? zero_points" + kRange +
              ", int group_size, ScalarType output_dtype) -> Tensor")
-      .dtype(dtype_arg("output_dtype", DType::F32)).shape(shape_of("input"))
+      .dtype(dtype_arg("output_dtype", DType::F32))
+      .shape(shape_of("input"))
       .expand([](Builder& b, const Call& c) {
         const Grouped g = grouped(b, c);
         if (b.failed()) return ValueId{};
@@ -212,7 +244,8 @@ void define_groups(Table& ops) {
         return b.cast(b.mul(b.sub(q, zero), scale), c.tensor("input").dtype);
       });
   ops.define(kNs + "convert_element_type.no_fuse(Tensor input, ScalarType dtype) -> Tensor")
-      .dtype(dtype_arg("dtype", DType::F32)).shape(shape_of("input"))
+      .dtype(dtype_arg("dtype", DType::F32))
+      .shape(shape_of("input"))
       .expand([](Builder& b, const Call& c) { return b.cast(c.value("input"), c.dtype("dtype", DType::F32)); });
 }
 
@@ -286,7 +319,8 @@ void define_choices(Table& ops) {
         .expand([symmetric](Builder& b, const Call& c) { return chosen(b, c, symmetric); });
   for (const char* op : {"choose_qparams_per_token_asymmetric", "_choose_qparams_per_token_asymmetric_impl"})
     ops.define(kNs + op + "(Tensor input, ScalarType dtype) -> (Tensor, Tensor)")
-        .infer(two_results(DType::F64, DType::I64, one_a_token())).expand(chosen_per_token);
+        .infer(two_results(DType::F64, DType::I64, one_a_token()))
+        .expand(chosen_per_token);
   ops.define(kNs + "choose_qparams_per_token(Tensor input, ScalarType dtype) -> (Tensor, Tensor)")
       .infer(two_results(DType::F64, DType::I64, one_a_token()))
       .expand([](Builder& b, const Call& c) {
@@ -415,9 +449,12 @@ ValueId dequantize_affine(Builder& b, const Call& c) {
 
 double smallest_normal(DType d) {
   switch (d) {
-    case DType::F16: return 6.103515625e-05;
-    case DType::F64: return std::numeric_limits<double>::min();
-    default: return double{std::numeric_limits<float>::min()};  // bf16 has the exponents of f32
+    case DType::F16:
+      return 6.103515625e-05;
+    case DType::F64:
+      return std::numeric_limits<double>::min();
+    default:
+      return double{std::numeric_limits<float>::min()};  // bf16 has the exponents of f32
   }
 }
 
@@ -472,12 +509,18 @@ InferRule affine_types() {
 }
 
 void define_affine(Table& ops) {
-  ops.define("torchao::quantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, ScalarType output_dtype, "
-             "Scalar? quant_min=None, Scalar? quant_max=None) -> Tensor")
-      .dtype(quantized_dtype("output_dtype")).shape(shape_of("input")).expand(quantize_affine);
-  ops.define("torchao::dequantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, ScalarType input_dtype, "
-             "Scalar? quant_min=None, Scalar? quant_max=None, ScalarType? output_dtype=None) -> Tensor")
-      .dtype(dtype_arg("output_dtype", DType::F32)).shape(shape_of("input")).expand(dequantize_affine);
+  ops.define(
+         "torchao::quantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, ScalarType output_dtype, "
+         "Scalar? quant_min=None, Scalar? quant_max=None) -> Tensor")
+      .dtype(quantized_dtype("output_dtype"))
+      .shape(shape_of("input"))
+      .expand(quantize_affine);
+  ops.define(
+         "torchao::dequantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, ScalarType input_dtype, "
+         "Scalar? quant_min=None, Scalar? quant_max=None, ScalarType? output_dtype=None) -> Tensor")
+      .dtype(dtype_arg("output_dtype", DType::F32))
+      .shape(shape_of("input"))
+      .expand(dequantize_affine);
   ops.define(
          "torchao::choose_qparams_affine(Tensor input, str mapping_type, SymInt[] block_size, ScalarType target_dtype, Scalar? "
          "quant_min=None, "

@@ -61,8 +61,8 @@ Result<Dims> broadcast(const Dims& a, const Dims& b) {
     else if (y == Dim(1) || x == y)
       to = x;
     else if (sym::equal(x, y) == sym::Proof::No && x.is_static() && y.is_static())
-      return model_error(fmt::format("sizes {} and {} do not broadcast (dim {} from the end: {} against {})", str(a),
-                                     str(b), i, x.str(), y.str()));
+      return model_error(
+          fmt::format("sizes {} and {} do not broadcast (dim {} from the end: {} against {})", str(a), str(b), i, x.str(), y.str()));
     else
       to = x.is_static() ? x : y.is_static() ? y : sym::structural_less(x, y) ? x : y;
   }

@@ -48,8 +48,7 @@ class Binder {
       const Arg data = def ? g.node(def).args[0] : Arg(m_.spec_of(v)->data);
       const ValueId in = sub.inputs[i];
       const std::vector<std::string> names = {sub.value(in).name};
-      const NodeId made =
-          sub.add_node(&Registry::global().get("prim.constant"), {data}, {sub.type(in)}, nullptr, sub.first(), names);
+      const NodeId made = sub.add_node(&Registry::global().get("prim.constant"), {data}, {sub.type(in)}, nullptr, sub.first(), names);
       with[in] = sub.node(made).results[0];
     }
     sub.replace_uses(with);

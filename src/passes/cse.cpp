@@ -13,7 +13,9 @@ size_t hash_of(const Arg& a) {
   struct Visitor {
     size_t operator()(std::monostate) const { return 1; }
     size_t operator()(ValueId v) const { return v.index * 31u + 2; }
-    size_t operator()(const sym::Expr& e) const { return e.is_static() ? std::hash<int64_t>{}(*e.constant()) : std::hash<std::string>{}(e.str()); }
+    size_t operator()(const sym::Expr& e) const {
+      return e.is_static() ? std::hash<int64_t>{}(*e.constant()) : std::hash<std::string>{}(e.str());
+    }
     size_t operator()(double d) const { return std::hash<double>{}(d); }
     size_t operator()(bool b) const { return b ? 5 : 6; }
     size_t operator()(const std::string& s) const { return std::hash<std::string>{}(s); }
@@ -31,7 +33,8 @@ size_t hash_of(const Arg& a) {
 }
 
 bool may_merge(const Graph& g, const Node& n) {
-  if (n.op->random || n.op->side_effect || n.op->schema().ns == "higher_order" || n.op->schema().mutates() || n.results.empty()) return false;
+  if (n.op->random || n.op->side_effect || n.op->schema().ns == "higher_order" || n.op->schema().mutates() || n.results.empty())
+    return false;
   for (ValueId r : n.results)
     if (g.type(r).is_sym()) return false;  // defines a symbol
   return !n.op->defines_symbols;
@@ -53,8 +56,10 @@ Status cse(Program& p, PassContext&) {
       auto [from, to] = seen.equal_range(h);
       for (auto it = from; it != to && !same; ++it)
         if (g.node(it->second).op == n.op && g.node(it->second).args == n.args) same = it->second;
-      if (same) rw.replace_node(id, std::vector<ValueId>(g.node(same).results));
-      else seen.emplace(h, id);
+      if (same)
+        rw.replace_node(id, std::vector<ValueId>(g.node(same).results));
+      else
+        seen.emplace(h, id);
     }
     rw.finish();
     return {};

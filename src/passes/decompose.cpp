@@ -13,7 +13,7 @@ namespace {
 
 bool runs(const OpDef& op) {
   const std::string& ns = op.schema().ns;
-  if (ns == "higher_order" && op.known) return true;  // passes/inline_control_flow
+  if (ns == "higher_order" && op.known) return true;                          // passes/inline_control_flow
   return op.kernel.exists() || ns == "prim" || op.layout == LayoutRule::Any;  // copies become dim_order_ops
 }
 
@@ -53,7 +53,8 @@ class Decomposer {
       }
       if (!made->empty() || copy.results.empty()) {
         if (made->size() < copy.results.size())
-          cx_.diag.error(copy.loc, fmt::format("the expansion of {} gives {} values for {} results", copy.op->name(), made->size(), copy.results.size()));
+          cx_.diag.error(copy.loc, fmt::format("the expansion of {} gives {} values for {} results", copy.op->name(), made->size(),
+                                               copy.results.size()));
         const NodeId first = before ? g_.next(before) : g_.first();
         keep_symbols(first, id, copy.results, *made);
         rw_.replace_node(id, *made);

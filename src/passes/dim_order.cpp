@@ -48,9 +48,8 @@ class DimOrders {
     if (n.op->promotes.size() < 2) return false;
     bool found = false;
     for (const Arg& a : n.args)
-      for_each_value(a, [&](const ValueId& v) {
-        found = found || (g_.type(v).is_tensor() && g_.tensor(v).sizes != g_.tensor(n.results[0]).sizes);
-      });
+      for_each_value(
+          a, [&](const ValueId& v) { found = found || (g_.type(v).is_tensor() && g_.tensor(v).sizes != g_.tensor(n.results[0]).sizes); });
     return found;
   }
 

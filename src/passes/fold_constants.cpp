@@ -7,8 +7,8 @@
 namespace edgec::passes {
 namespace {
 
-constexpr int64_t kMaxFullElements = 64;          // larger ones are cheaper made at run time than stored
-constexpr int64_t kMaxGatherBytes = 64ll << 20;   // a reshape that strides cannot say copies the weight
+constexpr int64_t kMaxFullElements = 64;         // larger ones are cheaper made at run time than stored
+constexpr int64_t kMaxGatherBytes = 64ll << 20;  // a reshape that strides cannot say copies the weight
 
 std::optional<std::vector<int64_t>> static_sizes(const TensorType& t) {
   std::vector<int64_t> out;
@@ -80,8 +80,10 @@ std::optional<TensorData> filled(const Graph& g, const Node& n) {
   if (count > kMaxFullElements || !fill.is_number() || (fill.is_expr() && !fill.expr().constant_float())) return std::nullopt;
   std::vector<std::byte> bytes;
   for (int64_t i = 0; i < count; ++i) {
-    if (fill.is_expr() && fill.expr().constant()) append_integer(bytes, t.dtype, *fill.expr().constant());
-    else append_element(bytes, t.dtype, c.number("fill_value"));
+    if (fill.is_expr() && fill.expr().constant())
+      append_integer(bytes, t.dtype, *fill.expr().constant());
+    else
+      append_element(bytes, t.dtype, c.number("fill_value"));
   }
   return make_tensor_data(t.dtype, *sizes, std::move(bytes));
 }

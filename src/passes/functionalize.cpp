@@ -42,8 +42,10 @@ class Functionalizer {
     for (ValueId v : g_.inputs) own(v, v);
     for (NodeId id : g_.nodes_in_order()) visit(id);
     for (Arg& a : g_.outputs) for_each_value(a, [&](ValueId& v) { v = read(v, nullptr, {}); });
-    if (&g_ == m_.graph.get()) add_mutation_outputs();
-    else refuse_writes_to_inputs();
+    if (&g_ == m_.graph.get())
+      add_mutation_outputs();
+    else
+      refuse_writes_to_inputs();
     return outcome(cx_);
   }
 
@@ -142,7 +144,8 @@ class Functionalizer {
                      "export the model after model.eval() if that is not wanted");
     Builder b(g_, before.loc, id);
     std::vector<Arg> args;
-    for (const char* p : {"input", "weight", "bias", "running_mean", "running_var", "training", "momentum", "eps"}) args.push_back(current.arg(p));
+    for (const char* p : {"input", "weight", "bias", "running_mean", "running_var", "training", "momentum", "eps"})
+      args.push_back(current.arg(p));
     const ValueId mean = original.value("running_mean"), var = original.value("running_var");
     const auto made = b.call_all("aten._native_batch_norm_legit_functional", std::move(args));
     if (!b.failed()) {

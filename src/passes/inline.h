@@ -15,8 +15,7 @@ class Inliner {
 
   // Takes a node (arguments are those of the copy already) over itself and gives what stands for its results; an empty
   // list leaves the node to be copied like the others.
-  using Special =
-      std::function<std::vector<Arg>(const Graph& from, const Node&, std::vector<Arg>&, const sym::Bindings&)>;
+  using Special = std::function<std::vector<Arg>(const Graph& from, const Node&, std::vector<Arg>&, const sym::Bindings&)>;
   Special special;
   NodeId before;  // where the copies go; none: to the end
 

@@ -107,8 +107,7 @@ class ControlFlow {
       if (!c.args[i].is_graph() && !c.args[i].is_list()) return false;
     if (op == "higher_order.cond") return fits(1, count(3), results) && fits(2, count(3), results) && results > 0;
     if (op == "higher_order.while_loop")
-      return fits(0, count(2) + count(3), 1) && fits(1, count(2) + count(3), count(2)) && results == count(2) &&
-             results > 0;
+      return fits(0, count(2) + count(3), 1) && fits(1, count(2) + count(3), count(2)) && results == count(2) && results > 0;
     if (op == "higher_order.map_impl") return fits(0, count(1) + count(2), results) && count(1) > 0 && results > 0;
     if (op == "higher_order.scan")
       return fits(0, count(1) + count(2) + count(3), results) && results >= count(1) && count(2) > 0 && results > 0;
@@ -192,8 +191,7 @@ class ControlFlow {
     return carried;
   }
 
-  std::vector<Arg> counted_loop(const Call& c, std::span<const Arg> init, std::span<const Arg> xs,
-                                std::span<const Arg> more) {
+  std::vector<Arg> counted_loop(const Call& c, std::span<const Arg> init, std::span<const Arg> xs, std::span<const Arg> more) {
     const Graph& body = c.graph(0);
     if (!std::all_of(xs.begin(), xs.end(), [&](const Arg& x) { return type_of(g_, x).tensor.rank() > 0; })) {
       error(fmt::format("{} over something without dims", c.n.op->name()));
@@ -226,8 +224,7 @@ class ControlFlow {
     }
     operands.insert(operands.end(), more.begin(), more.end());
     auto out = inliner_.call(body, operands, c.symbols);
-    for (size_t i = 0; i < stacked.size(); ++i)
-      mark("executorch_prim.et_copy_index.tensor", {stacked[i], out[init.size() + i], turn});
+    for (size_t i = 0; i < stacked.size(); ++i) mark("executorch_prim.et_copy_index.tensor", {stacked[i], out[init.size() + i], turn});
     out.resize(init.size());
     assign(carried, out, true);
     assign({counter}, {Arg(turn + 1)});
@@ -243,8 +240,7 @@ class ControlFlow {
   // set before.
   Arg rows(const Type& t) {
     const Dims& sizes = t.tensor.sizes;
-    const bool rows_are_static =
-        std::all_of(sizes.begin() + 1, sizes.end(), [](const Dim& d) { return d.is_static(); });
+    const bool rows_are_static = std::all_of(sizes.begin() + 1, sizes.end(), [](const Dim& d) { return d.is_static(); });
     if (rows_are_static && sym::lower_bound(sizes[0]).value_or(0) > 0) return alloc(t);
     Builder b(g_, loc_, inliner_.before);
     const ValueId made = b.full(t.tensor.sizes, 0, t.tensor.dtype);
@@ -290,8 +286,7 @@ class ControlFlow {
           }
     for (size_t i = 0; i < targets.size(); ++i)
       if (targets[i].is_value() && targets[i] != values[i]) {
-        if (type_of(g_, targets[i]).kind != type_of(g_, values[i]).kind)
-          return error("the values of branches or turns differ in kind");
+        if (type_of(g_, targets[i]).kind != type_of(g_, values[i]).kind) return error("the values of branches or turns differ in kind");
         mark("prim.assign", {targets[i], values[i]});
       }
   }

@@ -15,8 +15,8 @@ namespace {
 
 bool is_region(const OpDef& op) {
   const Schema& s = op.schema();
-  return s.ns == "higher_order" && (s.name.starts_with("wrap") || s.name == "invoke_subgraph" ||
-                                    s.name == "tag_activation_checkpoint" || s.name == "strict_mode");
+  return s.ns == "higher_order" &&
+         (s.name.starts_with("wrap") || s.name == "invoke_subgraph" || s.name == "tag_activation_checkpoint" || s.name == "strict_mode");
 }
 
 class Regions {
@@ -81,8 +81,8 @@ class Regions {
         });
       g.node(id).args = std::move(args);
       if (b.failed() || !agrees(g, id))
-        cx_.diag.error(g.node(id).loc, fmt::format("under autocast {} gives {}, which casts of its operands do not",
-                                                   op.name(), str(recorded)));
+        cx_.diag.error(g.node(id).loc,
+                       fmt::format("under autocast {} gives {}, which casts of its operands do not", op.name(), str(recorded)));
     }
   }
 

@@ -23,8 +23,8 @@ struct PassInfo {
   PassFn fn;
 };
 
-const std::vector<PassInfo>& all_passes();               // in the order of passes.def
-const PassInfo* find_pass(std::string_view name);        // null when there is none
+const std::vector<PassInfo>& all_passes();         // in the order of passes.def
+const PassInfo* find_pass(std::string_view name);  // null when there is none
 
 #define PASS(fn, name, from, to, summary) Status fn(Program&, PassContext&);
 #include "passes/passes.def"

@@ -28,7 +28,8 @@ std::optional<ValueId> value_it_forwards(const Graph& g, const Node& n) {
   if (op == "aten.permute") {
     const auto order = c.integers("dims");
     for (size_t i = 0; i < order.size(); ++i)
-      if (order[i] != static_cast<int64_t>(i) && order[i] + static_cast<int64_t>(order.size()) != static_cast<int64_t>(i)) return std::nullopt;
+      if (order[i] != static_cast<int64_t>(i) && order[i] + static_cast<int64_t>(order.size()) != static_cast<int64_t>(i))
+        return std::nullopt;
     return x;
   }
   return std::nullopt;

@@ -23,12 +23,14 @@ void use_expressions(Graph& g, Arg& a) {
 bool is_symbolic_arithmetic(const OpDef& op) {
   const std::string& ns = op.schema().ns;
   return ns == "_operator" || ns == "math" || ns == "builtins" || (ns == "torch" && op.name().starts_with("torch.sym_")) ||
-         op.name() == "torch._sym_sqrt" || op.name().starts_with("aten.sym_size") || op.name() == "aten.sym_numel" || op.name().starts_with("aten.sym_stride");
+         op.name() == "torch._sym_sqrt" || op.name().starts_with("aten.sym_size") || op.name() == "aten.sym_numel" ||
+         op.name().starts_with("aten.sym_stride");
 }
 
 bool is_check(const OpDef& op) {
-  static constexpr std::array<std::string_view, 5> kChecks = {"aten._assert_tensor_metadata", "aten._assert_async.msg", "aten._assert_async",
-                                                              "aten.sym_constrain_range", "aten.sym_constrain_range_for_size"};
+  static constexpr std::array<std::string_view, 5> kChecks = {"aten._assert_tensor_metadata", "aten._assert_async.msg",
+                                                              "aten._assert_async", "aten.sym_constrain_range",
+                                                              "aten.sym_constrain_range_for_size"};
   return std::find(kChecks.begin(), kChecks.end(), op.name()) != kChecks.end();
 }
 

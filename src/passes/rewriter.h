@@ -12,8 +12,7 @@ class Rewriter {
   // Call for each node before looking at it.
   void refresh(NodeId id) {
     if (with_.empty()) return;
-    for (Arg& a : g_.node(id).args)
-      for_each_value(a, [&](ValueId& v) { v = resolve(v); });
+    for (Arg& a : g_.node(id).args) for_each_value(a, [&](ValueId& v) { v = resolve(v); });
   }
   ValueId resolve(ValueId v) const {
     for (auto it = with_.find(v); it != with_.end(); it = with_.find(v)) v = it->second;

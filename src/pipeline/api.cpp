@@ -18,7 +18,8 @@ Status ExportedProgram::set_bound(const std::string& symbol, int64_t bound) {
   for (auto& m : program_->methods)
     if (auto s = m->syms->find_symbol(symbol)) {
       sym::Range r = m->syms->range_of(*s);
-      if (bound < r.lo.value_or(0)) return usage_error(fmt::format("error: bound {} of {} is below its least value {}", bound, symbol, r.lo.value_or(0)));
+      if (bound < r.lo.value_or(0))
+        return usage_error(fmt::format("error: bound {} of {} is below its least value {}", bound, symbol, r.lo.value_or(0)));
       r.hi = std::min(bound, r.hi.value_or(bound));
       m->syms->set_range(*s, r);
       return {};
@@ -84,7 +85,8 @@ Result<ExecutorchProgramManager> EdgeProgramManager::to_executorch(const Executo
   pipeline::Options options;
   options.disabled_passes = impl_->disabled_passes;
   options.guards = config.guards;
-  options.plan = {config.memory_planning_pass.alignment, config.memory_planning_pass.alloc_graph_input, config.memory_planning_pass.alloc_graph_output};
+  options.plan = {config.memory_planning_pass.alignment, config.memory_planning_pass.alloc_graph_input,
+                  config.memory_planning_pass.alloc_graph_output};
   options.write.segment_alignment = config.segment_alignment;
   const auto program = clone(*impl_->program);
   for (const auto& m : program->methods) impl->methods.push_back(m->name);

@@ -59,13 +59,11 @@ Status apply_bounds(Program& program, const Options& options) {
       known.emplace(s.symbol_name());
       sym::Range r = m->syms->range_of(s);
       auto named = options.bounds.find(std::string(s.symbol_name()));
-      const std::optional<int64_t> bound =
-          named != options.bounds.end() ? std::optional(named->second) : options.bound_all;
+      const std::optional<int64_t> bound = named != options.bounds.end() ? std::optional(named->second) : options.bound_all;
       if (!bound || r.hi) continue;
       if (r.lo && *bound < *r.lo)
         return model_error(
-            fmt::format("error: --bound {}={} is below the least value {} that the model was exported with", s.str(),
-                        *bound, *r.lo));
+            fmt::format("error: --bound {}={} is below the least value {} that the model was exported with", s.str(), *bound, *r.lo));
       r.hi = bound;
       m->syms->set_range(s, r);
     }
@@ -78,16 +76,14 @@ Status apply_bounds(Program& program, const Options& options) {
         const auto symbols = sym::free_symbols(size);
         diag.error(
             first_use(*m->graph, m->graph->inputs[i]),
-            fmt::format("input \"{}\" dim {} ({}) has no upper bound, and memory is planned for the largest size",
-                        m->inputs[i].name, d, size.str()),
-            fmt::format("give one with --bound {}=N, or export with Dim(\"...\", max=N)",
-                        symbols.empty() ? "SYMBOL" : symbols[0].str()));
+            fmt::format("input \"{}\" dim {} ({}) has no upper bound, and memory is planned for the largest size", m->inputs[i].name, d,
+                        size.str()),
+            fmt::format("give one with --bound {}=N, or export with Dim(\"...\", max=N)", symbols.empty() ? "SYMBOL" : symbols[0].str()));
       }
     }
   }
   for (const auto& [name, bound] : options.bounds)
-    if (!known.count(name))
-      return usage_error(fmt::format("error: --bound {}={}: the model has no symbol {}", name, bound, name));
+    if (!known.count(name)) return usage_error(fmt::format("error: --bound {}={}: the model has no symbol {}", name, bound, name));
   return diag.has_errors() ? Status(diag.failure()) : Status();
 }
 
@@ -98,8 +94,7 @@ bool is_lever(std::string_view pass) {
   return std::find(std::begin(kLevers), std::end(kLevers), pass) != std::end(kLevers);
 }
 
-Result<std::unique_ptr<Program>> load(const std::vector<std::pair<std::string, std::string>>& methods,
-                                      std::vector<Timing>& timings) {
+Result<std::unique_ptr<Program>> load(const std::vector<std::pair<std::string, std::string>>& methods, std::vector<Timing>& timings) {
   ops::register_all();
   auto program = std::make_unique<Program>();
   for (const auto& [name, path] : methods) {
@@ -134,8 +129,8 @@ Status lower_to(Program& program, Stage stage, const Options& options, Outcome& 
     if (options.verify_every_pass) {
       Diagnostics diag;
       if (Status ok = verify(program, diag); !ok)
-        return internal_error(fmt::format("the program is wrong after pass {} (a bug in edgec, please report it):\n{}",
-                                          name, ok.failure().message));
+        return internal_error(
+            fmt::format("the program is wrong after pass {} (a bug in edgec, please report it):\n{}", name, ok.failure().message));
     }
   }
   out.warnings = cx.diag.warnings_str();
@@ -159,8 +154,7 @@ Result<Outcome> compile(Program& program, const Options& options) {
   }
   Stopwatch watch(out.timings, "check");
   if (auto faults = pte::faults(out.emitted.program); !faults.empty())
-    return internal_error(
-        fmt::format("the program made is wrong (a bug in edgec, please report it):\n  {}", fmt::join(faults, "\n  ")));
+    return internal_error(fmt::format("the program made is wrong (a bug in edgec, please report it):\n  {}", fmt::join(faults, "\n  ")));
   return out;
 }
 

@@ -41,8 +41,7 @@ struct Outcome {
 bool is_lever(std::string_view pass);
 
 // A program of one or more methods: method name -> .pt2 file.
-Result<std::unique_ptr<Program>> load(const std::vector<std::pair<std::string, std::string>>& methods,
-                                      std::vector<Timing>& timings);
+Result<std::unique_ptr<Program>> load(const std::vector<std::pair<std::string, std::string>>& methods, std::vector<Timing>& timings);
 // ATen to Exec to program file contents. The program is transformed in place.
 Result<Outcome> compile(Program& program, const Options& options);
 // Lowers a program up to a stage (Exec: planned).

@@ -37,8 +37,7 @@ Status Archive::find_root() {
       root_ = e.name.substr(0, e.name.size() - std::string_view("archive_format").size());
       EDGEC_TRY(auto bytes, zip_.read(e, 64));
       const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-      if (!text.starts_with("pt2"))
-        return error(fmt::format("not a torch.export archive: archive_format is \"{}\"", text));
+      if (!text.starts_with("pt2")) return error(fmt::format("not a torch.export archive: archive_format is \"{}\"", text));
       return {};
     }
   }
@@ -65,8 +64,8 @@ Status Archive::find_model() {
       models.emplace_back(e.name.substr(folder.size(), e.name.size() - folder.size() - 5));
   if (models.empty()) return error("no models/<name>.json record: the archive holds no exported program");
   if (models.size() > 1)
-    return model_error(fmt::format("{}: {} models in one archive ({}); save each in an archive of its own", path_,
-                                   models.size(), fmt::join(models, ", ")));
+    return model_error(fmt::format("{}: {} models in one archive ({}); save each in an archive of its own", path_, models.size(),
+                                   fmt::join(models, ", ")));
   const std::string& m = models[0];
   const std::string weights = "data/weights/" + m, constants = "data/constants/" + m;
   const bool pickled = has(weights + ".pt") || has(constants + ".pt");

@@ -16,9 +16,10 @@ struct Frame {
 bool is_torch_frame(std::string_view file) {
   if (file.starts_with("<")) return true;  // code that torch made
   if (file.find("/torch/") != std::string_view::npos) return true;
-  static constexpr std::array<std::string_view, 17> kOwn = {
-      "activation.py", "batchnorm.py", "container.py", "conv.py",   "dropout.py", "functional.py", "instancenorm.py", "linear.py",  "loss.py",
-      "module.py",     "normalization.py", "padding.py", "pooling.py", "rnn.py",  "sparse.py",     "transformer.py",  "upsampling.py"};
+  static constexpr std::array<std::string_view, 17> kOwn = {"activation.py",    "batchnorm.py",    "container.py", "conv.py", "dropout.py",
+                                                            "functional.py",    "instancenorm.py", "linear.py",    "loss.py", "module.py",
+                                                            "normalization.py", "padding.py",      "pooling.py",   "rnn.py",  "sparse.py",
+                                                            "transformer.py",   "upsampling.py"};
   const size_t slash = file.rfind('/');
   if (slash != std::string_view::npos) return false;  // a full path says it itself
   return std::find(kOwn.begin(), kOwn.end(), file) != kOwn.end();

@@ -36,7 +36,7 @@ const char* opcode_name(uint8_t op) {
     OP('Q', "BINPERSID")
 // clang-format on
 #undef OP
-                                                                default : return nullptr;
+                                                        default : return nullptr;
   }
 }
 
@@ -100,8 +100,7 @@ struct PickleValue::Tree {
 // The stack machine of Python's unpickler, with values in place of actions.
 class PickleValue::Builder {
  public:
-  Builder(std::span<const std::byte> bytes, PickleLimits limits, Tree& tree)
-      : bytes_(bytes), limits_(limits), tree_(tree) {}
+  Builder(std::span<const std::byte> bytes, PickleLimits limits, Tree& tree) : bytes_(bytes), limits_(limits), tree_(tree) {}
 
   Status run() {
     if (bytes_.size() < 2 || byte(0) != 0x80) return damaged("not a pickle of protocol 2 or later");
@@ -205,9 +204,7 @@ class PickleValue::Builder {
   uint8_t byte(size_t i) const { return std::to_integer<uint8_t>(bytes_[i]); }
   size_t left() const { return bytes_.size() - at_; }
 
-  Failure damaged(std::string_view what) const {
-    return input_error(fmt::format("{}: pickle, byte {}: {}", tree_.name, op_at_, what));
-  }
+  Failure damaged(std::string_view what) const { return input_error(fmt::format("{}: pickle, byte {}: {}", tree_.name, op_at_, what)); }
   Failure too_much(std::string_view what, size_t limit) const {
     return damaged(fmt::format("more than {} {}, which no exported model needs", limit, what));
   }
@@ -229,8 +226,7 @@ class PickleValue::Builder {
   }
 
   Result<std::string_view> line() {
-    const std::string_view rest(reinterpret_cast<const char*>(bytes_.data()) + at_,
-                                std::min(left(), limits_.max_string));
+    const std::string_view rest(reinterpret_cast<const char*>(bytes_.data()) + at_, std::min(left(), limits_.max_string));
     const size_t end = rest.find('\n');
     if (end == rest.npos) return damaged("a name has no end");
     at_ += end + 1;
@@ -280,16 +276,14 @@ class PickleValue::Builder {
   // The container on top of the stack, which is about to change.
   Result<uint32_t> open_container() const {
     EDGEC_TRY(uint32_t i, top());
-    if (tree_.nodes[i].inside)
-      return damaged("a container changes while another value holds it (a cycle), which is not supported");
+    if (tree_.nodes[i].inside) return damaged("a container changes while another value holds it (a cycle), which is not supported");
     return i;
   }
 
   Status hold(uint32_t container, std::span<const uint32_t> members) {
     Node& n = tree_.nodes[container];
     for (uint32_t m : members) n.depth = std::max(n.depth, tree_.nodes[m].depth + 1);
-    if (n.depth > limits_.max_depth)
-      return damaged(fmt::format("values are nested more than {} deep", limits_.max_depth));
+    if (n.depth > limits_.max_depth) return damaged(fmt::format("values are nested more than {} deep", limits_.max_depth));
     return {};
   }
 
@@ -321,8 +315,7 @@ class PickleValue::Builder {
   }
 
   Status stop() {
-    if (!marks_.empty() || stack_.size() != 1)
-      return damaged(fmt::format("{} values are left at its end, not one", stack_.size()));
+    if (!marks_.empty() || stack_.size() != 1) return damaged(fmt::format("{} values are left at its end, not one", stack_.size()));
     if (left() != 0) return damaged(fmt::format("{} bytes behind its end", left()));
     tree_.root = stack_[0];
     return {};
@@ -370,8 +363,7 @@ class PickleValue::Builder {
   Status append(size_t count) {
     EDGEC_TRY(auto items, pop(count));
     EDGEC_TRY(uint32_t list, open_container());
-    if (tree_.nodes[list].kind != PickleKind::List)
-      return damaged(fmt::format("APPEND on {}", name_of(tree_.nodes[list].kind)));
+    if (tree_.nodes[list].kind != PickleKind::List) return damaged(fmt::format("APPEND on {}", name_of(tree_.nodes[list].kind)));
     return add(list, items);
   }
 
@@ -384,8 +376,7 @@ class PickleValue::Builder {
     EDGEC_TRY(auto items, pop(count));
     EDGEC_TRY(uint32_t dict, open_container());
     const PickleKind kind = tree_.nodes[dict].kind;
-    if (kind != PickleKind::Dict && kind != PickleKind::Object)
-      return damaged(fmt::format("SETITEM on {}", name_of(kind)));
+    if (kind != PickleKind::Dict && kind != PickleKind::Object) return damaged(fmt::format("SETITEM on {}", name_of(kind)));
     return add(dict, items);
   }
 
@@ -410,8 +401,7 @@ class PickleValue::Builder {
   Status stack_global() {
     EDGEC_TRY(auto items, pop(2));
     const Node &module = tree_.nodes[items[0]], &name = tree_.nodes[items[1]];
-    if (module.kind != PickleKind::String || name.kind != PickleKind::String)
-      return damaged("STACK_GLOBAL wants two strings");
+    if (module.kind != PickleKind::String || name.kind != PickleKind::String) return damaged("STACK_GLOBAL wants two strings");
     return push_global(module.text, name.text);
   }
 
@@ -476,12 +466,8 @@ class PickleValue::Builder {
 const PickleValue::Node& PickleValue::node() const { return tree_->nodes[at_]; }
 PickleKind PickleValue::kind() const { return node().kind; }
 
-Failure PickleValue::error(std::string_view what) const {
-  return input_error(fmt::format("{}: pickle: {}", tree_->name, what));
-}
-Failure PickleValue::expected(std::string_view what) const {
-  return error(fmt::format("expected {}, found {}", what, name_of(kind())));
-}
+Failure PickleValue::error(std::string_view what) const { return input_error(fmt::format("{}: pickle: {}", tree_->name, what)); }
+Failure PickleValue::expected(std::string_view what) const { return error(fmt::format("expected {}, found {}", what, name_of(kind()))); }
 
 Result<bool> PickleValue::as_bool() const {
   if (!is(PickleKind::Bool)) return expected("a bool");

@@ -52,9 +52,8 @@ class Reader {
     EDGEC_TRY(int64_t major, version.integer("major"));
     if (major != kSupportedMajor) {
       auto torch = root.find("torch_version");
-      return model_error(fmt::format(
-          "{}: export schema {} (torch {}) is not supported; schema {} is (torch 2.7 to 2.14)", archive_.path(), major,
-          torch && torch->is_string() ? std::string(*torch->as_string()) : "?", kSupportedMajor));
+      return model_error(fmt::format("{}: export schema {} (torch {}) is not supported; schema {} is (torch 2.7 to 2.14)", archive_.path(),
+                                     major, torch && torch->is_string() ? std::string(*torch->as_string()) : "?", kSupportedMajor));
     }
     return {};
   }
@@ -123,8 +122,10 @@ class Reader {
     if (strides.size() != t.sizes.size()) return meta.error("as many strides as sizes are needed");
     if (!agree(t.sizes, strides, strides_of(t.sizes, {}))) {
       const DimOrder last = channels_last_order(t.rank());
-      if (!last.empty() && agree(t.sizes, strides, strides_of(t.sizes, last))) t.dim_order = last;
-      else t.strides = std::move(strides);
+      if (!last.empty() && agree(t.sizes, strides, strides_of(t.sizes, last)))
+        t.dim_order = last;
+      else
+        t.strides = std::move(strides);
     }
     return t;
   }
@@ -201,8 +202,7 @@ class Reader {
       return define(input, name, s.g.add_input(std::string(name), std::move(t)), s);
     }
     if (kind == "as_custom_obj" && s.depth == 0) return {};  // no value: only an error where something uses it
-    if (kind == "as_custom_obj")
-      return model_error(fmt::format("{}: sub-graphs with objects are not supported", archive_.path()));
+    if (kind == "as_custom_obj") return model_error(fmt::format("{}: sub-graphs with objects are not supported", archive_.path()));
     s.g.add_input("literal", Type::none());
     return {};
   }
@@ -297,8 +297,10 @@ class Reader {
       EDGEC_TRY(JsonValue value, input.at("arg"));
       int i = param.empty() ? static_cast<int>(position) : schema.find(param);
       if (i < 0 || static_cast<size_t>(i) >= args.size()) {
-        if (!op->known && position < args.size()) i = static_cast<int>(position);
-        else return node.error(fmt::format("{} has no argument \"{}\"", name, param));
+        if (!op->known && position < args.size())
+          i = static_cast<int>(position);
+        else
+          return node.error(fmt::format("{} has no argument \"{}\"", name, param));
       }
       EDGEC_TRY(Arg a, read_arg(value, s, &schema.params[static_cast<size_t>(i)]));
       args[static_cast<size_t>(i)] = std::move(a);
@@ -480,8 +482,8 @@ class Reader {
     }
     if (kind == "as_custom_obj") {
       auto name = held.find("class_fqn");
-      return model_error(fmt::format("{}: {}: an object of class {} is used, which is not supported", archive_.path(),
-                                     v.path(), name && name->is_string() ? *name->as_string() : "?"));
+      return model_error(fmt::format("{}: {}: an object of class {} is used, which is not supported", archive_.path(), v.path(),
+                                     name && name->is_string() ? *name->as_string() : "?"));
     }
     return v.error(fmt::format("arguments of kind {} are not supported", kind));
   }
@@ -540,9 +542,7 @@ class Reader {
     for (const auto& i : inner) {
       InputSpec in;
       EDGEC_TRY_VOID(fits(spec, i.weight, i.data, m_.graph->inputs[m_.inputs.size()]));
-      in.kind = kind == "parameter" ? InputSpec::Kind::Parameter
-                : kind == "buffer"  ? InputSpec::Kind::Buffer
-                                    : InputSpec::Kind::Constant;
+      in.kind = kind == "parameter" ? InputSpec::Kind::Parameter : kind == "buffer" ? InputSpec::Kind::Buffer : InputSpec::Kind::Constant;
       in.name = i.weight;
       in.data = i.data;
       in.persistent = !persistent || !persistent->is_bool() || *persistent->as_bool();
@@ -578,8 +578,8 @@ class Reader {
     bool same = t.is_tensor() && t.tensor.dtype == data.dtype && t.tensor.sizes.size() == data.sizes.size();
     for (size_t i = 0; same && i < data.sizes.size(); ++i) same = t.tensor.sizes[i] == Dim(data.sizes[i]);
     if (!same)
-      return at.error(fmt::format("weight \"{}\": the graph wants {}, the archive holds {}[{}]", name, str(t),
-                                  edgec::name(data.dtype), fmt::join(data.sizes, ", ")));
+      return at.error(fmt::format("weight \"{}\": the graph wants {}, the archive holds {}[{}]", name, str(t), edgec::name(data.dtype),
+                                  fmt::join(data.sizes, ", ")));
     return {};
   }
 
@@ -650,8 +650,7 @@ Result<std::unique_ptr<Method>> load(const std::string& path, const std::string&
   return load(std::move(file), path, name);
 }
 
-Result<std::unique_ptr<Method>> load(std::shared_ptr<const MappedFile> file, const std::string& path,
-                                     const std::string& name) {
+Result<std::unique_ptr<Method>> load(std::shared_ptr<const MappedFile> file, const std::string& path, const std::string& name) {
   EDGEC_TRY(Archive archive, Archive::open(std::move(file), path));
   auto method = std::make_unique<Method>();
   method->name = name;

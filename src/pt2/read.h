@@ -11,7 +11,6 @@ namespace edgec::pt2 {
 // Everything in the archive is untrusted; a failure of kind Input names the record and the place in it.
 Result<std::unique_ptr<Method>> load(const std::string& path, const std::string& name = "forward");
 // The same of a file that is open already; `path` is for messages.
-Result<std::unique_ptr<Method>> load(std::shared_ptr<const MappedFile> file, const std::string& path,
-                                     const std::string& name);
+Result<std::unique_ptr<Method>> load(std::shared_ptr<const MappedFile> file, const std::string& path, const std::string& name);
 
 }  // namespace edgec::pt2

@@ -8,8 +8,8 @@ namespace {
 constexpr uint64_t kMaxUnpacked = uint64_t{4} << 30;  // of one archive; larger models are stored, as torch does
 }
 
-Result<std::shared_ptr<const Storage>> read_record(const ZipReader& zip, const ZipEntry& entry,
-                                                   std::shared_ptr<const void> keep_alive, std::string name) {
+Result<std::shared_ptr<const Storage>> read_record(const ZipReader& zip, const ZipEntry& entry, std::shared_ptr<const void> keep_alive,
+                                                   std::string name) {
   auto s = std::make_shared<Storage>();
   s->name = std::move(name);
   if (entry.stored()) {
@@ -29,9 +29,8 @@ Status check_unpacked_size(const ZipReader& zip) {
   for (const ZipEntry& e : zip.entries()) {
     if (e.stored()) continue;
     if (e.size > kMaxUnpacked - total)
-      return model_error(fmt::format(
-          "{}: its compressed records unpack to more than {} GB; torch.export.save stores records as they are",
-          zip.name(), kMaxUnpacked >> 30));
+      return model_error(fmt::format("{}: its compressed records unpack to more than {} GB; torch.export.save stores records as they are",
+                                     zip.name(), kMaxUnpacked >> 30));
     total += e.size;
   }
   return {};

@@ -69,21 +69,18 @@ Status Subclasses::take_out(JsonValue node, Method& method) {
 
   auto at = parts_.find(source);
   if (at == parts_.end()) return node.error(fmt::format("\"{}\" is no tensor subclass of the archive", source));
-  if (parts_.contains(result) || resolved_.contains(result))
-    return node.error(fmt::format("value \"{}\" is defined twice", result));
+  if (parts_.contains(result) || resolved_.contains(result)) return node.error(fmt::format("value \"{}\" is defined twice", result));
   const Part& part = at->second;
   auto value = TorchFile::attribute(part.value, attribute);
   if (!value)
-    return node.error(
-        fmt::format("{} of class {} has no attribute \"{}\"", part.weight, TorchFile::class_of(part.value), attribute));
+    return node.error(fmt::format("{} of class {} has no attribute \"{}\"", part.weight, TorchFile::class_of(part.value), attribute));
   std::string weight = fmt::format("{}.{}", part.weight, attribute), name = fmt::format("{}_{}", part.input, attribute);
   switch (TorchFile::kind_of(*value)) {
     case TorchFile::Kind::Subclass:
       parts_.emplace(result, Part{part.file, *value, part.root, std::move(weight), std::move(name)});
       return {};
     case TorchFile::Kind::Other:
-      return node.error(
-          fmt::format("attribute \"{}\" of {} is {}, not a tensor", attribute, part.weight, name_of(value->kind())));
+      return node.error(fmt::format("attribute \"{}\" of {} is {}, not a tensor", attribute, part.weight, name_of(value->kind())));
     case TorchFile::Kind::Tensor:
       break;
   }

@@ -145,8 +145,7 @@ std::optional<Rebuild> rebuild_of(PickleValue v) {
   if (!v.is(PickleKind::Object)) return std::nullopt;
   if (!calls(v, "torch._tensor._rebuild_from_type_v2")) return Rebuild{v.global(), v.args(), {}, std::nullopt};
   const PickleValue a = v.args();
-  if (a.size() != 4 || !a[0].is(PickleKind::Global) || !a[1].is(PickleKind::Global) || !a[2].is(PickleKind::Tuple))
-    return std::nullopt;
+  if (a.size() != 4 || !a[0].is(PickleKind::Global) || !a[1].is(PickleKind::Global) || !a[2].is(PickleKind::Tuple)) return std::nullopt;
   return Rebuild{a[0].global(), a[2], a[1].global(), a[3]};
 }
 
@@ -166,8 +165,7 @@ Result<std::vector<int64_t>> numbers(PickleValue v) {
 
 Failure TorchFile::error(std::string_view what) const { return input_error(fmt::format("{}: {}", zip_.name(), what)); }
 
-Result<std::shared_ptr<TorchFile>> TorchFile::open(std::shared_ptr<const edgec::Storage> file,
-                                                   const std::string& where) {
+Result<std::shared_ptr<TorchFile>> TorchFile::open(std::shared_ptr<const edgec::Storage> file, const std::string& where) {
   const std::string name = fmt::format("{}: {}", where, file->name);
   EDGEC_TRY(ZipReader zip, ZipReader::open(file->bytes, name));
   EDGEC_TRY_VOID(check_unpacked_size(zip));
@@ -188,8 +186,7 @@ Result<std::shared_ptr<TorchFile>> TorchFile::open(std::shared_ptr<const edgec::
   if (!data->stored()) return input_error(name + ": its data.pkl is compressed, as torch.save never does");
   EDGEC_TRY(auto bytes, zip.bytes(*data));
   EDGEC_TRY(Pickle pickle, Pickle::read(bytes, name));
-  auto out =
-      std::shared_ptr<TorchFile>(new TorchFile(std::move(file), std::move(zip), std::move(root), std::move(pickle)));
+  auto out = std::shared_ptr<TorchFile>(new TorchFile(std::move(file), std::move(zip), std::move(root), std::move(pickle)));
   EDGEC_TRY_VOID(out->check_names());
   return out;
 }
@@ -203,13 +200,12 @@ Status TorchFile::check_names() const {
     const std::string name = v.global();
     const auto m = meaning_of(name);
     if (!m)
-      return model_error(fmt::format(
-          "{}: its pickle names {}, which is not among what is read from archives (nothing in a pickle is executed)",
-          zip_.name(), shown(name)));
+      return model_error(
+          fmt::format("{}: its pickle names {}, which is not among what is read from archives (nothing in a pickle is executed)",
+                      zip_.name(), shown(name)));
     if (!v.is(PickleKind::Object)) continue;
     if (m->role != Role::Rebuild && m->role != Role::Container && m->role != Role::Settings && m->role != Role::Opaque)
-      return model_error(fmt::format("{}: its pickle calls {}, which is not a function that rebuilds a value",
-                                     zip_.name(), shown(name)));
+      return model_error(fmt::format("{}: its pickle calls {}, which is not a function that rebuilds a value", zip_.name(), shown(name)));
     const bool plain = m->role == Role::Settings || m->role == Role::Opaque || name == "collections.OrderedDict";
     if (!plain && (v.state() || v.entry_count() > 0))
       return model_error(fmt::format("{}: its pickle changes what {} returned", zip_.name(), shown(name)));
@@ -224,8 +220,7 @@ Status TorchFile::check_storage_id(PickleValue id) const {
   if (what != "storage" || !id[1].is(PickleKind::Global)) return id.error("a persistent id is not that of a storage");
   EDGEC_TRY(std::string_view key, id[2].as_string());
   const bool digits = std::ranges::all_of(key, [](char c) { return c >= '0' && c <= '9'; });
-  if (key.empty() || key.size() > 18 || !digits)
-    return id.error(fmt::format("\"{}\" is not the number of a storage", shown(key)));
+  if (key.empty() || key.size() > 18 || !digits) return id.error(fmt::format("\"{}\" is not the number of a storage", shown(key)));
   EDGEC_TRY(int64_t count, id[4].as_int());
   if (count < 0) return id.error(fmt::format("storage {} has {} elements", key, count));
   return {};
@@ -262,10 +257,8 @@ TorchFile::Kind TorchFile::kind_of(PickleValue v) {
   const auto r = rebuild_of(v);
   if (!r) return Kind::Other;
   if (r->function == "torch._utils._rebuild_wrapper_subclass") return r->state ? Kind::Subclass : Kind::Other;
-  if (r->function != "torch._utils._rebuild_tensor_v2" && r->function != "torch._utils._rebuild_tensor_v3")
-    return Kind::Other;
-  const bool plain =
-      r->class_name.empty() || r->class_name == "torch.Tensor" || r->class_name.starts_with("torch.nn.parameter.");
+  if (r->function != "torch._utils._rebuild_tensor_v2" && r->function != "torch._utils._rebuild_tensor_v3") return Kind::Other;
+  const bool plain = r->class_name.empty() || r->class_name == "torch.Tensor" || r->class_name.starts_with("torch.nn.parameter.");
   return plain ? Kind::Tensor : Kind::Other;
 }
 
@@ -277,13 +270,11 @@ Result<TensorData> TorchFile::tensor(PickleValue v) {
   const bool untyped = r->function.ends_with("_v3");
   const PickleValue a = r->args;
   const size_t meta = untyped ? 7 : 6;
-  if (a.size() != meta && a.size() != meta + 1)
-    return a.error(fmt::format("{} arguments for {}", a.size(), r->function));
+  if (a.size() != meta && a.size() != meta + 1) return a.error(fmt::format("{} arguments for {}", a.size(), r->function));
   if (a.size() > meta && !a[meta].is(PickleKind::None) && a[meta].entry_count() > 0)
     return model_error(fmt::format("{}: conjugated or negated views are not supported", zip_.name()));
   EDGEC_TRY(StorageRef s, storage(a[0]));
-  if (untyped == s.dtype.has_value())
-    return a[0].error(fmt::format("{} with a storage of the wrong kind", r->function));
+  if (untyped == s.dtype.has_value()) return a[0].error(fmt::format("{} with a storage of the wrong kind", r->function));
   TensorData t;
   t.storage = std::move(s.bytes);
   const auto dtype = untyped ? dtype_of(a[6]) : s.dtype;
@@ -293,9 +284,8 @@ Result<TensorData> TorchFile::tensor(PickleValue v) {
   EDGEC_TRY(t.sizes, numbers(a[2]));
   EDGEC_TRY(t.strides, numbers(a[3]));
   if (!t.in_bounds())
-    return error(fmt::format("a tensor of {}[{}] (strides {}, offset {}) does not fit its storage of {} bytes",
-                             torch_name(t.dtype), fmt::join(t.sizes, ", "), fmt::join(t.strides, ", "), t.offset,
-                             t.storage->bytes.size()));
+    return error(fmt::format("a tensor of {}[{}] (strides {}, offset {}) does not fit its storage of {} bytes", torch_name(t.dtype),
+                             fmt::join(t.sizes, ", "), fmt::join(t.strides, ", "), t.offset, t.storage->bytes.size()));
   return t;
 }
 

@@ -82,11 +82,9 @@ Status Weights::read_payload(std::string_view name, JsonValue payload, const std
   EDGEC_TRY(JsonValue offset, meta->at("storage_offset"));
   EDGEC_TRY(data.offset, offset.integer("as_int"));
   if (!data.in_bounds())
-    return archive_.error(fmt::format("weight \"{}\" does not fit its record {}: {}[{}] needs more than its {} bytes",
-                                      name, record, torch_name(data.dtype), fmt::join(data.sizes, ", "),
-                                      data.storage->bytes.size()));
-  weights_[std::string(name)] = {
-      .data = m_.add_constant(std::string(name), std::move(data)), .file = {}, .pickled = {}};
+    return archive_.error(fmt::format("weight \"{}\" does not fit its record {}: {}[{}] needs more than its {} bytes", name, record,
+                                      torch_name(data.dtype), fmt::join(data.sizes, ", "), data.storage->bytes.size()));
+  weights_[std::string(name)] = {.data = m_.add_constant(std::string(name), std::move(data)), .file = {}, .pickled = {}};
   return {};
 }
 
@@ -96,8 +94,7 @@ Status Weights::read_pickled(const std::string& record) {
   EDGEC_TRY(auto bytes, archive_.checked(record));
   EDGEC_TRY(auto file, TorchFile::open(std::move(bytes), archive_.path()));
   const PickleValue all = file->root();
-  const bool ordered =
-      all.is(PickleKind::Object) && all.global() == "collections.OrderedDict" && all.args().size() == 0;
+  const bool ordered = all.is(PickleKind::Object) && all.global() == "collections.OrderedDict" && all.args().size() == 0;
   if (!all.is(PickleKind::Dict) && !ordered) return all.expected("a dict of tensors");
   for (size_t i = 0; i < all.entry_count(); ++i) {
     const auto [key, value] = all.entry(i);

@@ -21,10 +21,9 @@ struct Descr {
   Element element;
 };
 constexpr Descr kReadable[] = {
-    {"b1", Element::Bool},    {"?", Element::Bool},       {"i1", Element::Int8},        {"u1", Element::UInt8},
-    {"i2", Element::Int16},   {"u2", Element::UInt16},    {"i4", Element::Int32},       {"u4", Element::UInt32},
-    {"i8", Element::Int64},   {"u8", Element::UInt64},    {"f2", Element::Float16},     {"f4", Element::Float32},
-    {"f8", Element::Float64}, {"c8", Element::Complex64}, {"c16", Element::Complex128},
+    {"b1", Element::Bool},    {"?", Element::Bool},     {"i1", Element::Int8},    {"u1", Element::UInt8},     {"i2", Element::Int16},
+    {"u2", Element::UInt16},  {"i4", Element::Int32},   {"u4", Element::UInt32},  {"i8", Element::Int64},     {"u8", Element::UInt64},
+    {"f2", Element::Float16}, {"f4", Element::Float32}, {"f8", Element::Float64}, {"c8", Element::Complex64}, {"c16", Element::Complex128},
 };
 
 std::string_view descr_of(Element element) {
@@ -89,8 +88,7 @@ class HeaderParser {
     }
     skip_spaces();
     if (!rest_.empty()) return "the header has text after its dict";
-    if (!header.descr || !header.fortran_order || !header.shape)
-      return "the header lacks descr, fortran_order or shape";
+    if (!header.descr || !header.fortran_order || !header.shape) return "the header lacks descr, fortran_order or shape";
     return {};
   }
 
@@ -228,9 +226,7 @@ uint32_t little_endian(std::span<const std::byte> bytes) {
   return value;
 }
 
-std::string_view text_of(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
+std::string_view text_of(std::span<const std::byte> bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
 std::vector<std::byte> npy_header(const Array& array) {
   std::string dims;
@@ -239,8 +235,7 @@ std::vector<std::byte> npy_header(const Array& array) {
     dims.pop_back();
   else if (!dims.empty())
     dims.resize(dims.size() - 2);
-  std::string dict =
-      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", descr_of(array.element), dims);
+  std::string dict = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", descr_of(array.element), dims);
   const size_t prefix = kMagic.size() + 4;  // rank is at most 64, so version 1 with its 16-bit length always does
   dict.append(63 - (prefix + dict.size()) % 64, ' ');
   dict += '\n';
@@ -255,9 +250,7 @@ std::vector<std::byte> npy_header(const Array& array) {
 }  // namespace
 
 Result<Array> parse_npy(std::span<const std::byte> file, std::string_view what) {
-  auto corrupt = [&](const std::string& why) {
-    return input_error(fmt::format("error: {}: not a usable .npy file: {}", what, why));
-  };
+  auto corrupt = [&](const std::string& why) { return input_error(fmt::format("error: {}: not a usable .npy file: {}", what, why)); };
   if (file.size() < 10 || text_of(file.first(6)) != kMagic) return corrupt("the magic bytes are missing");
   const int version = std::to_integer<int>(file[6]);
   if (version < 1 || version > 3) return corrupt(fmt::format("format version {} is unknown", version));
@@ -268,8 +261,7 @@ Result<Array> parse_npy(std::span<const std::byte> file, std::string_view what) 
   if (header_bytes > rest.size()) return corrupt("it ends within the header");
 
   Header header;
-  if (std::string wrong = HeaderParser(text_of(rest.first(header_bytes))).parse(header); !wrong.empty())
-    return corrupt(wrong);
+  if (std::string wrong = HeaderParser(text_of(rest.first(header_bytes))).parse(header); !wrong.empty()) return corrupt(wrong);
   std::string wrong;
   std::optional<Element> element = element_of_descr(*header.descr, wrong);
   if (!element) return corrupt(wrong);
@@ -277,8 +269,7 @@ Result<Array> parse_npy(std::span<const std::byte> file, std::string_view what) 
   std::span<const std::byte> data = rest.subspan(header_bytes);
   std::optional<size_t> wanted = bytes_of(*header.shape, size_of(*element));
   if (!wanted || *wanted != data.size())
-    return corrupt(
-        fmt::format("{} does not match the {} bytes of data", describe(*element, *header.shape), data.size()));
+    return corrupt(fmt::format("{} does not match the {} bytes of data", describe(*element, *header.shape), data.size()));
   Array array{*element, std::move(*header.shape), {}};
   if (*header.fortran_order && array.shape.size() > 1)
     array.bytes = from_fortran(data, array.shape, size_of(*element));

@@ -172,19 +172,17 @@ Result<StagedInput> stage_tensor(const Value& value, const et::TensorInfo& info,
     if (auto number = number_as_tensor(value, *element)) staged.number = *std::move(number), array = &staged.number;
   }
   if (!array || !carries(array->element, *element) || array->shape.size() != rank)
-    return model_error(fmt::format("error: {} is {} (dynamic dims at their bound), the call gives {}", where,
-                                   shape_limit(info), kind_of(value)));
+    return model_error(
+        fmt::format("error: {} is {} (dynamic dims at their bound), the call gives {}", where, shape_limit(info), kind_of(value)));
   if (info.dim_order().size() != rank) return model_error(fmt::format("error: {} has a damaged dim order", where));
-  EDGEC_TRY(StagedTensor tensor,
-            StagedTensor::create(*array, *element, {info.dim_order().data(), info.dim_order().size()}));
+  EDGEC_TRY(StagedTensor tensor, StagedTensor::create(*array, *element, {info.dim_order().data(), info.dim_order().size()}));
   staged.value = et::EValue(tensor.tensor());
   staged.tensor = std::move(tensor);
   if (array != &staged.number) staged.array = array;
   return staged;
 }
 
-Result<StagedInput> stage_input(const Value& value, const et::MethodMeta& meta, size_t index,
-                                const std::string& where) {
+Result<StagedInput> stage_input(const Value& value, const et::MethodMeta& meta, size_t index, const std::string& where) {
   auto tag = meta.input_tag(index);
   if (!tag.ok()) return runtime_failure(tag.error(), Phase::Load, where);
   if (*tag == et::Tag::Tensor) {
@@ -217,8 +215,7 @@ Status place_outputs(LoadedMethod& loaded, const std::string& name) {
     if (!info.ok()) return runtime_failure(info.error(), Phase::Load, fmt::format("output {} of {}", i, name));
     if (info->nbytes() == 0) continue;
     std::optional<AlignedBytes> memory = AlignedBytes::create(info->nbytes());
-    if (!memory)
-      return model_error(fmt::format("error: no memory for {} bytes of output {} of {}", info->nbytes(), i, name));
+    if (!memory) return model_error(fmt::format("error: no memory for {} bytes of output {} of {}", info->nbytes(), i, name));
     loaded.output_memory.push_back(*memory);
     const et::Error error = loaded.method->set_output_data_ptr(memory->data(), memory->size(), i);
     if (error != et::Error::Ok) return runtime_failure(error, Phase::Load, fmt::format("output {} of {}", i, name));
@@ -331,8 +328,7 @@ Status Runner::State::load_method(const std::string& name) {
   for (size_t k = 0; k < sizes.size(); ++k) {
     auto in_common = shared.find(static_cast<uint32_t>(k + 1));
     std::optional<AlignedBytes> arena = in_common != shared.end() ? in_common->second : AlignedBytes::create(sizes[k]);
-    if (!arena)
-      return model_error(fmt::format("error: no memory for {} bytes of arena {} of method {}", sizes[k], k + 1, name));
+    if (!arena) return model_error(fmt::format("error: no memory for {} bytes of arena {} of method {}", sizes[k], k + 1, name));
     loaded->arenas.push_back(*arena);
     loaded->spans.emplace_back(reinterpret_cast<uint8_t*>(arena->data()), sizes[k]);
   }
@@ -347,12 +343,10 @@ Status Runner::State::load_method(const std::string& name) {
   return {};
 }
 
-Status Runner::State::execute(LoadedMethod& loaded, const std::string& name, std::vector<StagedInput>& inputs,
-                              double& milliseconds) {
+Status Runner::State::execute(LoadedMethod& loaded, const std::string& name, std::vector<StagedInput>& inputs, double& milliseconds) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].tensor)
-      inputs[i].tensor->fill(inputs[i].array ? *inputs[i].array
-                                             : inputs[i].number);  // the last execution may have written to it
+      inputs[i].tensor->fill(inputs[i].array ? *inputs[i].array : inputs[i].number);  // the last execution may have written to it
     const et::Error error = loaded.method->set_input(inputs[i].value, i);
     if (error != et::Error::Ok) return runtime_failure(error, Phase::Input, fmt::format("input {} of {}", i, name));
   }
@@ -370,8 +364,7 @@ Result<CallResult> Runner::call(const std::string& name, std::span<const Value> 
   LoadedMethod& loaded = *found->second;
   const et::MethodMeta meta = loaded.method->method_meta();
   if (inputs.size() != meta.num_inputs())
-    return usage_error(
-        fmt::format("error: method {} takes {} inputs, the call gives {}", name, meta.num_inputs(), inputs.size()));
+    return usage_error(fmt::format("error: method {} takes {} inputs, the call gives {}", name, meta.num_inputs(), inputs.size()));
   forget_log();
   std::vector<StagedInput> staged;
   for (size_t i = 0; i < inputs.size(); ++i) {

@@ -28,14 +28,12 @@ Log& the_log() {
   return log;
 }
 
-void on_log(et_timestamp_t, et_pal_log_level_t level, const char*, const char*, size_t, const char* message,
-            size_t length) {
+void on_log(et_timestamp_t, et_pal_log_level_t level, const char*, const char*, size_t, const char* message, size_t length) {
   if (level != kError && level != kFatal) return;
   Log& log = the_log();
   const std::lock_guard lock(log.mutex);
   std::string line = printable(std::string(message, length));
-  if (log.errors.size() < kKeptLines && (log.errors.empty() || log.errors.back() != line))
-    log.errors.push_back(std::move(line));
+  if (log.errors.size() < kKeptLines && (log.errors.empty() || log.errors.back() != line)) log.errors.push_back(std::move(line));
 }
 
 std::string log_text() {
@@ -59,14 +57,12 @@ void on_abort() {
 std::string_view meaning(Error error, Phase phase) {
   switch (error) {
     case Error::NotSupported:
-      return phase == Phase::Load
-                 ? "the program uses something this runtime cannot do, e.g. a tensor without an upper bound"
-                 : "the runtime cannot do this with the value it was given";
+      return phase == Phase::Load ? "the program uses something this runtime cannot do, e.g. a tensor without an upper bound"
+                                  : "the runtime cannot do this with the value it was given";
     case Error::InvalidArgument:
       if (phase == Phase::Open) return "the file is truncated or damaged";
-      return phase == Phase::Input
-                 ? "the value does not fit the input"
-                 : "an operator was given arguments that it does not take, often sizes that do not fit";
+      return phase == Phase::Input ? "the value does not fit the input"
+                                   : "an operator was given arguments that it does not take, often sizes that do not fit";
     case Error::InvalidType:
       return "a value has another type than the program says";
     case Error::OperatorMissing:
@@ -98,8 +94,8 @@ std::string_view meaning(Error error, Phase phase) {
 
 void start_runtime() {
   static const bool started = [] {
-    executorch::runtime::register_pal(executorch::runtime::PalImpl::create(nullptr, on_abort, nullptr, nullptr, on_log,
-                                                                           nullptr, nullptr, __FILE_NAME__));
+    executorch::runtime::register_pal(
+        executorch::runtime::PalImpl::create(nullptr, on_abort, nullptr, nullptr, on_log, nullptr, nullptr, __FILE_NAME__));
     executorch::runtime::runtime_init();
     return true;
   }();

@@ -78,37 +78,34 @@ Result<StagedTensor> StagedTensor::create(const Array& array, Element element, s
     step *= std::max<int64_t>(array.shape[dim], 1);
   }
   for (int64_t size : array.shape) {
-    if (size > std::numeric_limits<int32_t>::max())
-      return model_error("error: the input's sizes are too large for the runtime");
+    if (size > std::numeric_limits<int32_t>::max()) return model_error("error: the input's sizes are too large for the runtime");
     staged.sizes_.push_back(static_cast<int32_t>(size));
   }
   staged.fill(array);
   staged.impl_ = std::make_unique<executorch::runtime::etensor::TensorImpl>(
-      static_cast<executorch::aten::ScalarType>(element), static_cast<ssize_t>(staged.sizes_.size()),
-      staged.sizes_.data(), staged.bytes_.data(), staged.dim_order_.data(), staged.strides_.data());
+      static_cast<executorch::aten::ScalarType>(element), static_cast<ssize_t>(staged.sizes_.size()), staged.sizes_.data(),
+      staged.bytes_.data(), staged.dim_order_.data(), staged.strides_.data());
   return staged;
 }
 
 void StagedTensor::fill(const Array& array) {
   const size_t element_size = size_of(array.element);
-  copy_strided(bytes_.data(), bytes_of(strides_, element_size), array.bytes.data(),
-               contiguous(array.shape, element_size), array.shape, array.count(), element_size);
+  copy_strided(bytes_.data(), bytes_of(strides_, element_size), array.bytes.data(), contiguous(array.shape, element_size), array.shape,
+               array.count(), element_size);
 }
 
 Result<Array> array_of(const executorch::aten::Tensor& tensor) {
   const auto element = element_of(static_cast<int>(tensor.scalar_type()));
   if (!element)
-    return model_error(fmt::format("an output has the element type {}, which .npy cannot hold",
-                                   static_cast<int>(tensor.scalar_type())));
+    return model_error(fmt::format("an output has the element type {}, which .npy cannot hold", static_cast<int>(tensor.scalar_type())));
   Array array{*element, {}, {}};
   for (int32_t size : tensor.sizes()) array.shape.push_back(size);
   const auto count = static_cast<size_t>(tensor.numel());
   if (count > 0 && !tensor.const_data_ptr()) return model_error("an output has no memory");
   array.bytes.resize(count * size_of(*element));
   const std::span<const int32_t> strides(tensor.strides().data(), tensor.strides().size());
-  copy_strided(array.bytes.data(), contiguous(array.shape, size_of(*element)),
-               static_cast<const std::byte*>(tensor.const_data_ptr()), bytes_of(strides, size_of(*element)),
-               array.shape, count, size_of(*element));
+  copy_strided(array.bytes.data(), contiguous(array.shape, size_of(*element)), static_cast<const std::byte*>(tensor.const_data_ptr()),
+               bytes_of(strides, size_of(*element)), array.shape, count, size_of(*element));
   return array;
 }
 

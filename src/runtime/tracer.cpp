@@ -8,9 +8,7 @@ namespace edgec::runtime {
 namespace {
 
 // Events that only enclose those of kernels and delegates.
-bool is_frame(const std::string& name) {
-  return name == "OPERATOR_CALL" || name.starts_with("Method::") || name.starts_with("Program::");
-}
+bool is_frame(const std::string& name) { return name == "OPERATOR_CALL" || name.starts_with("Method::") || name.starts_with("Program::"); }
 
 std::string operator_name(const char* name) {
   std::string text = name ? name : "";
@@ -25,8 +23,7 @@ std::vector<OperatorTime> Tracer::take_times() {
   for (auto& [name, time] : times_) all.push_back(time);
   times_.clear();
   open_.clear();
-  std::stable_sort(all.begin(), all.end(),
-                   [](const auto& a, const auto& b) { return a.milliseconds > b.milliseconds; });
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.milliseconds > b.milliseconds; });
   return all;
 }
 
@@ -36,8 +33,7 @@ void Tracer::add(const std::string& name, et_timestamp_t ticks) {
   OperatorTime& time = times_[name];
   time.name = name;
   ++time.calls;
-  time.milliseconds +=
-      1e-6 * static_cast<double>(ticks) * static_cast<double>(ratio.numerator) / static_cast<double>(ratio.denominator);
+  time.milliseconds += 1e-6 * static_cast<double>(ticks) * static_cast<double>(ratio.numerator) / static_cast<double>(ratio.denominator);
 }
 
 Tracer::Entry Tracer::open(const char* name, Entry dumped) {
@@ -62,8 +58,7 @@ void Tracer::create_event_block(const char* name) {
   if (dump_) dump_->create_event_block(name);
 }
 
-Tracer::Entry Tracer::start_profiling(const char* name, executorch::runtime::ChainID chain,
-                                      executorch::runtime::DebugHandle handle) {
+Tracer::Entry Tracer::start_profiling(const char* name, executorch::runtime::ChainID chain, executorch::runtime::DebugHandle handle) {
   if (!dump_) return open(name, Entry{});
   dump_->set_chain_debug_handle(current_chain_id(), current_debug_handle());
   return open(name, dump_->start_profiling(name, chain, handle));
@@ -83,8 +78,8 @@ void Tracer::end_profiling_delegate(Entry entry, const void* metadata, size_t me
   if (auto event = close(entry); event && dump_) dump_->end_profiling_delegate(event->dumped, metadata, metadata_len);
 }
 
-void Tracer::log_profiling_delegate(const char* name, DelegateId id, et_timestamp_t start, et_timestamp_t end,
-                                    const void* metadata, size_t metadata_len) {
+void Tracer::log_profiling_delegate(const char* name, DelegateId id, et_timestamp_t start, et_timestamp_t end, const void* metadata,
+                                    size_t metadata_len) {
   add(operator_name(name), end - start);
   if (!dump_) return;
   dump_->set_chain_debug_handle(current_chain_id(), current_debug_handle());
@@ -95,8 +90,6 @@ void Tracer::track_allocation(executorch::runtime::AllocatorID id, size_t size) 
   if (dump_) dump_->track_allocation(id, size);
 }
 
-executorch::runtime::AllocatorID Tracer::track_allocator(const char* name) {
-  return dump_ ? dump_->track_allocator(name) : 0;
-}
+executorch::runtime::AllocatorID Tracer::track_allocator(const char* name) { return dump_ ? dump_->track_allocator(name) : 0; }
 
 }  // namespace edgec::runtime

@@ -25,18 +25,13 @@ class Tracer final : public executorch::runtime::EventTracer {
   void end_profiling(Entry) override;
   Entry start_profiling_delegate(const char* name, DelegateId) override;
   void end_profiling_delegate(Entry, const void* metadata, size_t metadata_len) override;
-  void log_profiling_delegate(const char* name, DelegateId, et_timestamp_t start, et_timestamp_t end,
-                              const void* metadata, size_t metadata_len) override;
+  void log_profiling_delegate(const char* name, DelegateId, et_timestamp_t start, et_timestamp_t end, const void* metadata,
+                              size_t metadata_len) override;
   void track_allocation(executorch::runtime::AllocatorID, size_t) override;
   executorch::runtime::AllocatorID track_allocator(const char* name) override;
-  Logged log_evalue(const executorch::runtime::EValue&, executorch::runtime::LoggedEValueType) override {
-    return false;
-  }
-  Logged log_intermediate_output_delegate(const char*, DelegateId, const executorch::aten::Tensor&) override {
-    return false;
-  }
-  Logged log_intermediate_output_delegate(const char*, DelegateId,
-                                          executorch::runtime::ArrayRef<executorch::aten::Tensor>) override {
+  Logged log_evalue(const executorch::runtime::EValue&, executorch::runtime::LoggedEValueType) override { return false; }
+  Logged log_intermediate_output_delegate(const char*, DelegateId, const executorch::aten::Tensor&) override { return false; }
+  Logged log_intermediate_output_delegate(const char*, DelegateId, executorch::runtime::ArrayRef<executorch::aten::Tensor>) override {
     return false;
   }
   Logged log_intermediate_output_delegate(const char*, DelegateId, const int&) override { return false; }

@@ -10,8 +10,7 @@ std::string SourceLocation::str() const { return known() ? fmt::format("{}:{}", 
 
 std::string Diagnostic::str() const {
   const char* kind = severity == Severity::Error ? "error" : severity == Severity::Warning ? "warning" : "note";
-  std::string out = where && where->known() ? fmt::format("{}: {}: {}", where->str(), kind, message)
-                                            : fmt::format("{}: {}", kind, message);
+  std::string out = where && where->known() ? fmt::format("{}: {}: {}", where->str(), kind, message) : fmt::format("{}: {}", kind, message);
   if (where && !where->text.empty()) {
     out += fmt::format("\n    {}", where->text);
     if (!where->module_class.empty())

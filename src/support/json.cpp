@@ -143,9 +143,7 @@ Result<std::pair<std::string_view, JsonValue>> JsonValue::only_member() const {
 
 // A key as part of a path: `.name`, or `["b.weight"]` when it is not a plain word.
 static std::string path_step(std::string_view key) {
-  auto plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
-  };
+  auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-'; };
   if (!key.empty() && key.size() <= 200 && std::ranges::all_of(key, plain)) return fmt::format(".{}", key);
   std::string shown;
   for (char c : key.substr(0, 200)) shown += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
@@ -187,9 +185,7 @@ Failure JsonValue::error(std::string_view what) const {
                                    : fmt::format("{}: {}: {}", view_->state->name, where, what));
 }
 
-Failure JsonValue::expected(std::string_view what) const {
-  return error(fmt::format("expected {}, found {}", what, name_of(kind())));
-}
+Failure JsonValue::expected(std::string_view what) const { return error(fmt::format("expected {}, found {}", what, name_of(kind()))); }
 
 // simdjson keeps a count of 24 bits in the container's first word, which stays at its maximum above that.
 static constexpr size_t kCountMax = 0xffffff;
@@ -221,13 +217,11 @@ Result<JsonDocument> JsonDocument::parse(std::span<const std::byte> bytes, std::
   auto code = parser.allocate(bytes.size(), options.max_depth);
   if (!code) {
     bool copy = options.readable_after < simdjson::SIMDJSON_PADDING;
-    code = parser.parse_into_document(state->document, reinterpret_cast<const char*>(bytes.data()), bytes.size(), copy)
-               .error();
+    code = parser.parse_into_document(state->document, reinterpret_cast<const char*>(bytes.data()), bytes.size(), copy).error();
   }
   if (code == simdjson::DEPTH_ERROR)
     return input_error(fmt::format("{}: not usable JSON: nested deeper than {} levels", name, options.max_depth));
-  if (code == simdjson::MEMALLOC)
-    return input_error(fmt::format("{}: no memory to parse {} bytes of JSON", name, bytes.size()));
+  if (code == simdjson::MEMALLOC) return input_error(fmt::format("{}: no memory to parse {} bytes of JSON", name, bytes.size()));
   if (code) return input_error(fmt::format("{}: not valid JSON: {}", name, simdjson::error_message(code)));
   state->name = std::move(name);
   state->view = {state->document.tape.get(), state->document.string_buf.get(), state.get()};

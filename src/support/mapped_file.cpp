@@ -22,9 +22,7 @@ constexpr size_t kDeviceLimit = size_t{1} << 30;  // /dev/zero never ends
 Failure cannot_read(const std::string& path, const std::string& why) {
   return input_error(fmt::format("cannot read {}: {}", path == "-" ? "standard input" : "'" + path + "'", why));
 }
-Failure cannot_read(const std::string& path, int error) {
-  return cannot_read(path, std::generic_category().message(error));
-}
+Failure cannot_read(const std::string& path, int error) { return cannot_read(path, std::generic_category().message(error)); }
 
 }  // namespace
 

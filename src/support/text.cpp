@@ -28,8 +28,10 @@ std::string printable(std::string_view text) {
     const size_t n = sequence_length(text);
     const auto c = static_cast<unsigned char>(text[0]);
     const bool control = n == 1 && (c < 0x20 || c == 0x7f) && c != '\n' && c != '\t';
-    if (n == 0 || control) out += fmt::format("\\x{:02x}", c);
-    else out += text.substr(0, n);
+    if (n == 0 || control)
+      out += fmt::format("\\x{:02x}", c);
+    else
+      out += text.substr(0, n);
     text.remove_prefix(n == 0 ? 1 : n);
   }
   return out;

@@ -155,13 +155,11 @@ Result<ZipReader::Directory> ZipReader::find_directory() const {
   if (locator) {
     size_t locator_at = *end - kLocatorSize;
     uint64_t at = u64(b, locator_at + 8);
-    if (u32(b, locator_at + 4) != 0 || u32(b, locator_at + 16) > 1)
-      return error("a zip archive in several parts is not supported");
+    if (u32(b, locator_at + 4) != 0 || u32(b, locator_at + 16) > 1) return error("a zip archive in several parts is not supported");
     if (!inside(at, kEnd64Size, locator_at) || u32(b, at) != kEnd64)
       return error(fmt::format("damaged zip archive: no ZIP64 end record at offset {}", at));
     auto r = b.subspan(at, kEnd64Size);
-    if (u64(r, 4) != locator_at - at - 12)
-      return error(fmt::format("damaged zip archive: the ZIP64 end record says {} bytes", u64(r, 4)));
+    if (u64(r, 4) != locator_at - at - 12) return error(fmt::format("damaged zip archive: the ZIP64 end record says {} bytes", u64(r, 4)));
     Directory wide{u64(r, 32), u64(r, 48), u64(r, 40)};
     if ((d.entries != kMax16 && d.entries != wide.entries) || (d.offset != kMax32 && d.offset != wide.offset) ||
         (d.size != kMax32 && d.size != wide.size))
@@ -172,15 +170,12 @@ Result<ZipReader::Directory> ZipReader::find_directory() const {
     return error("damaged zip archive: the ZIP64 end record is missing");
   }
 
-  if (disk != 0 || directory_disk != 0 || here != d.entries)
-    return error("a zip archive in several parts is not supported");
+  if (disk != 0 || directory_disk != 0 || here != d.entries) return error("a zip archive in several parts is not supported");
   if (!inside(d.offset, d.size, directory_end) || d.offset + d.size != directory_end)
-    return error(fmt::format(
-        "damaged zip archive: its directory ({} bytes at offset {}) does not end where the end record starts ({})",
-        d.size, d.offset, directory_end));
+    return error(fmt::format("damaged zip archive: its directory ({} bytes at offset {}) does not end where the end record starts ({})",
+                             d.size, d.offset, directory_end));
   if (d.entries > d.size / kCentralSize)
-    return error(
-        fmt::format("damaged zip archive: {} records do not fit into a directory of {} bytes", d.entries, d.size));
+    return error(fmt::format("damaged zip archive: {} records do not fit into a directory of {} bytes", d.entries, d.size));
   return d;
 }
 
@@ -204,8 +199,7 @@ Status ZipReader::read_directory(const Directory& directory) {
     e.size = u32(b, 24);
     e.header_offset = u32(b, 42);
     uint32_t disk = u16(b, 34);
-    if (!read_zip64(b.subspan(kCentralSize + name_size, extra_size), e, disk))
-      return error(e, "its ZIP64 sizes are missing or cut short");
+    if (!read_zip64(b.subspan(kCentralSize + name_size, extra_size), e, disk)) return error(e, "its ZIP64 sizes are missing or cut short");
     if (u16(b, 8) & kEncrypted) return error(e, "it is encrypted, which is not supported");
     if (disk != 0) return error("a zip archive in several parts is not supported");
     EDGEC_TRY_VOID(check_name(e.name));
@@ -228,10 +222,9 @@ Status ZipReader::read_local_header(ZipEntry& e, uint64_t directory_offset) cons
   if (u32(b, 0) != kLocalHeader) return error(e, fmt::format("no record starts at offset {}", e.header_offset));
   size_t name_size = u16(b, 26), extra_size = u16(b, 28);
   if (!inside(kLocalSize + name_size + extra_size, e.compressed_size, b.size()))
-    return error(e, fmt::format("its {} bytes at offset {} do not fit before the directory (offset {})",
-                                e.compressed_size, e.header_offset, directory_offset));
-  if (text(b.subspan(kLocalSize, name_size)) != e.name)
-    return error(e, "its header has another name than the directory");
+    return error(e, fmt::format("its {} bytes at offset {} do not fit before the directory (offset {})", e.compressed_size, e.header_offset,
+                                directory_offset));
+  if (text(b.subspan(kLocalSize, name_size)) != e.name) return error(e, "its header has another name than the directory");
   if (u16(b, 8) != e.method) return error(e, "its header has another compression method than the directory");
   e.data_offset = e.header_offset + kLocalSize + name_size + extra_size;
   return {};
@@ -262,19 +255,15 @@ Status ZipReader::check_name(std::string_view name) const {
   return {};
 }
 
-std::span<const std::byte> ZipReader::packed(const ZipEntry& e) const {
-  return archive_.subspan(e.data_offset, e.compressed_size);
-}
+std::span<const std::byte> ZipReader::packed(const ZipEntry& e) const { return archive_.subspan(e.data_offset, e.compressed_size); }
 
 Result<std::span<const std::byte>> ZipReader::bytes(const ZipEntry& entry) const {
-  if (!entry.stored())
-    return error(entry, fmt::format("it must be stored without compression, not by method {}", entry.method));
+  if (!entry.stored()) return error(entry, fmt::format("it must be stored without compression, not by method {}", entry.method));
   return packed(entry);
 }
 
 Result<std::vector<std::byte>> ZipReader::read(const ZipEntry& entry, uint64_t max_size) const {
-  if (entry.size > max_size)
-    return error(entry, fmt::format("{} bytes, at most {} make sense here", entry.size, max_size));
+  if (entry.size > max_size) return error(entry, fmt::format("{} bytes, at most {} make sense here", entry.size, max_size));
   std::vector<std::byte> out;
   if (entry.stored()) {
     auto b = packed(entry);
@@ -284,8 +273,7 @@ Result<std::vector<std::byte>> ZipReader::read(const ZipEntry& entry, uint64_t m
     if (entry.size / 1040 > entry.compressed_size)
       return error(entry, fmt::format("{} bytes cannot unpack to {}", entry.compressed_size, entry.size));
     out.reserve(entry.size);
-    auto fault = inflate_pieces(packed(entry), entry.size,
-                                [&](auto piece) { out.insert(out.end(), piece.begin(), piece.end()); });
+    auto fault = inflate_pieces(packed(entry), entry.size, [&](auto piece) { out.insert(out.end(), piece.begin(), piece.end()); });
     if (fault) return error(entry, *fault);
   } else {
     return error(entry, fmt::format("compression method {} is not supported", entry.method));

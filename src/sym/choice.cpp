@@ -16,9 +16,7 @@ void flatten(Kind kind, const Expr& e, std::vector<Expr>& out) {
 
 // Of two that are always equal the constant stays, else the structurally lesser one.
 bool dominated(Kind kind, const Expr& x, const Expr& by) {
-  auto at_most = [kind](const Expr& a, const Expr& b) {
-    return kind == Kind::Max ? less_equal(a, b) : less_equal(b, a);
-  };
+  auto at_most = [kind](const Expr& a, const Expr& b) { return kind == Kind::Max ? less_equal(a, b) : less_equal(b, a); };
   if (at_most(x, by) != Proof::Yes) return false;
   if (at_most(by, x) != Proof::Yes) return true;
   return !(x == by) && (by.is_static() || (!x.is_static() && structural_less(by, x)));
@@ -28,9 +26,8 @@ Expr extreme(Kind kind, Expr a, Expr b);
 
 // Takes out what `others` beat. Within one finished max nothing beats anything, so only the two sides are compared.
 void drop_dominated(Kind kind, std::vector<Expr>& from, const std::vector<Expr>& others) {
-  std::erase_if(from, [&](const Expr& x) {
-    return std::any_of(others.begin(), others.end(), [&](const Expr& y) { return dominated(kind, x, y); });
-  });
+  std::erase_if(
+      from, [&](const Expr& x) { return std::any_of(others.begin(), others.end(), [&](const Expr& y) { return dominated(kind, x, y); }); });
 }
 
 // max(float(a), 1.5, float(b)) is max(float(max(a, b)), 1.5).

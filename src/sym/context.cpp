@@ -20,8 +20,7 @@ bool Context::Impl::Same::operator()(const Key& a, const ExprNode* b) const {
   return a.kind == b->kind && a.sort == b->sort && std::ranges::equal(a.operands, b->operands());
 }
 
-const ExprNode* Context::Impl::intern(Context* cx, Kind kind, Sort sort, std::span<const Expr> operands, uint32_t depth,
-                                      uint32_t size) {
+const ExprNode* Context::Impl::intern(Context* cx, Kind kind, Sort sort, std::span<const Expr> operands, uint32_t depth, uint32_t size) {
   Key key{kind, sort, operands, hash_key(kind, sort, operands)};
   if (auto it = nodes.find(key); it != nodes.end()) return *it;
   auto* copy = static_cast<Expr*>(arena.allocate(operands.size_bytes(), alignof(Expr)));

@@ -87,8 +87,7 @@ Expr mod_by_number(const Expr& a, int64_t k) {
     Expr rest = sub(a, mul(*q, k));
     if (!rest.is_invalid()) return rest;
   }
-  if (!map_terms(p, trunc_div, floor_div64, k).empty())
-    return mod(from_terms(map_terms(p, trunc_mod, floor_mod64, k)), k);
+  if (!map_terms(p, trunc_div, floor_div64, k).empty()) return mod(from_terms(map_terms(p, trunc_mod, floor_mod64, k)), k);
   auto g = static_cast<int64_t>(std::gcd(gcd_of_coefficients(p, false), static_cast<uint64_t>(k)));
   if (g > 1) {  // (4*s + 6) % 8 = 4*((s + 1) % 2) + 2
     int64_t below = p.back().monomial.is_static() ? p.back().coefficient % g : 0;

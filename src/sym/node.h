@@ -94,8 +94,7 @@ struct Context::Impl {
     bool operator()(const ExprNode* a, const Key& b) const { return (*this)(b, a); }
   };
 
-  const ExprNode* intern(Context* cx, Kind kind, Sort sort, std::span<const Expr> operands, uint32_t depth,
-                         uint32_t size);
+  const ExprNode* intern(Context* cx, Kind kind, Sort sort, std::span<const Expr> operands, uint32_t depth, uint32_t size);
 
   std::pmr::monotonic_buffer_resource arena;
   std::unordered_set<const ExprNode*, Hash, Same> nodes;

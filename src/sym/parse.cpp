@@ -115,8 +115,7 @@ class Parser {
   }
 
   Result<Expr> comparison() {
-    static constexpr std::pair<std::string_view, Binary> kSigns[] = {{"==", eq}, {"!=", ne}, {"<=", le},
-                                                                     {">=", ge}, {"<", lt},  {">", gt}};
+    static constexpr std::pair<std::string_view, Binary> kSigns[] = {{"==", eq}, {"!=", ne}, {"<=", le}, {">=", ge}, {"<", lt}, {">", gt}};
     EDGEC_TRY(Expr a, sum());
     for (auto [sign, make_relation] : kSigns) {
       if (!accept(sign)) continue;
@@ -152,11 +151,7 @@ class Parser {
   Result<Expr> product() {
     EDGEC_TRY(Expr e, sign());
     for (;;) {
-      Binary op = accept("//")         ? floordiv
-                  : accept_single('*') ? mul
-                  : accept("%")        ? mod
-                  : accept("/")        ? truediv
-                                       : nullptr;
+      Binary op = accept("//") ? floordiv : accept_single('*') ? mul : accept("%") ? mod : accept("/") ? truediv : nullptr;
       if (op == nullptr) return e;
       EDGEC_TRY(Expr b, sign());
       EDGEC_TRY(e, checked(op(e, b)));
@@ -239,8 +234,7 @@ class Parser {
     if (!accept(")")) return fail(fmt::format("')' is missing at column {}", at_ + 1));
     if (word == "where" && arguments.size() == 3) return checked(where(arguments[0], arguments[1], arguments[2]));
     for (const Function& f : kFunctions) {
-      if (f.name != word || (f.arity == 0 ? arguments.size() < 2 : arguments.size() != static_cast<size_t>(f.arity)))
-        continue;
+      if (f.name != word || (f.arity == 0 ? arguments.size() < 2 : arguments.size() != static_cast<size_t>(f.arity))) continue;
       if (f.unary != nullptr) return checked(f.unary(arguments[0]));
       Expr e = arguments[0];
       for (size_t i = 1; i < arguments.size(); ++i) e = f.binary(e, arguments[i]);

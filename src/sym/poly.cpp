@@ -29,8 +29,7 @@ Factors factors_of(const Expr& monomial) {
 
 Expr from_factors(const Factors& factors) {
   std::vector<Expr> out;
-  for (const Factor& f : factors)
-    out.push_back(f.exponent == 1 ? f.atom : make(Kind::Pow, Sort::Int, {f.atom, Expr(f.exponent)}));
+  for (const Factor& f : factors) out.push_back(f.exponent == 1 ? f.atom : make(Kind::Pow, Sort::Int, {f.atom, Expr(f.exponent)}));
   if (out.empty()) return 1;
   return out.size() == 1 ? out[0] : make(Kind::Mul, Sort::Int, out);
 }
@@ -82,8 +81,7 @@ std::optional<Expr> divide_monomials(const Expr& a, const Expr& b) {
 bool normalize(Poly& p) {
   for (const Term& t : p)
     if (t.monomial.is_invalid()) return false;
-  std::stable_sort(p.begin(), p.end(),
-                   [](const Term& a, const Term& b) { return monomial_before(a.monomial, b.monomial); });
+  std::stable_sort(p.begin(), p.end(), [](const Term& a, const Term& b) { return monomial_before(a.monomial, b.monomial); });
   size_t out = 0;
   for (size_t i = 0; i < p.size();) {
     Wide sum = 0;
@@ -111,8 +109,7 @@ Expr term_expr(const Term& t) {
 
 Term term_of(const Expr& e) {
   if (e.is_static()) return {*e.constant(), 1};
-  if (e.kind() == Kind::Mul && e.operands()[0].is_static())
-    return {*e.operands()[0].constant(), ExprNode::of(e)->monomial};
+  if (e.kind() == Kind::Mul && e.operands()[0].is_static()) return {*e.operands()[0].constant(), ExprNode::of(e)->monomial};
   return {1, e};
 }
 
@@ -297,8 +294,7 @@ Expr pow(Expr a, int64_t exponent) {
     return normalize(out) ? from_terms(out) : invalid();
   }
   Expr result = 1;
-  for (int64_t i = 0; i < exponent && !result.is_invalid(); ++i)
-    result = mul(result, a);  // ends at kMaxTerms at the latest
+  for (int64_t i = 0; i < exponent && !result.is_invalid(); ++i) result = mul(result, a);  // ends at kMaxTerms at the latest
   return result;
 }
 

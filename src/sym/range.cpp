@@ -149,9 +149,7 @@ Range tightened(const Expr& e, Range plain) {
     if (auto at = rising ? r.lo : r.hi) low.push_back({s, *at});
     if (auto at = rising ? r.hi : r.lo) high.push_back({s, *at});
   }
-  auto ends = [&](std::span<const Pin> pins) {
-    return from_operands(e, [&](const Expr& o) { return pinned(o, pins); });
-  };
+  auto ends = [&](std::span<const Pin> pins) { return from_operands(e, [&](const Expr& o) { return pinned(o, pins); }); };
   if (!low.empty()) plain = interval::meet(plain, {ends(low).lo, std::nullopt});
   if (!high.empty()) plain = interval::meet(plain, {std::nullopt, ends(high).hi});
   return plain;

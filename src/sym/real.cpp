@@ -146,14 +146,12 @@ Expr sqrt(Expr a) {
 
 Expr floor_to_int(Expr a) {
   return rounded(
-      Kind::FloorToInt, a, [](double v) { return std::floor(v); },
-      [](Expr n, Expr d) -> std::optional<Expr> { return floordiv(n, d); });
+      Kind::FloorToInt, a, [](double v) { return std::floor(v); }, [](Expr n, Expr d) -> std::optional<Expr> { return floordiv(n, d); });
 }
 
 Expr ceil_to_int(Expr a) {
   return rounded(
-      Kind::CeilToInt, a, [](double v) { return std::ceil(v); },
-      [](Expr n, Expr d) -> std::optional<Expr> { return ceildiv(n, d); });
+      Kind::CeilToInt, a, [](double v) { return std::ceil(v); }, [](Expr n, Expr d) -> std::optional<Expr> { return ceildiv(n, d); });
 }
 
 Expr trunc_to_int(Expr a) {
@@ -169,8 +167,7 @@ Expr trunc_to_int(Expr a) {
 
 Expr round_to_int(Expr a) {
   return rounded(
-      Kind::RoundToInt, a, [](double v) { return std::nearbyint(v); },
-      [](Expr, Expr) -> std::optional<Expr> { return std::nullopt; });
+      Kind::RoundToInt, a, [](double v) { return std::nearbyint(v); }, [](Expr, Expr) -> std::optional<Expr> { return std::nullopt; });
 }
 
 }  // namespace edgec::sym

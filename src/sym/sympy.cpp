@@ -133,8 +133,7 @@ Item sum(std::span<const Item> items) {
 }
 
 Item power(const Item& base, const Item& exponent) {
-  if (is_int(exponent.value) && exponent.value.constant() == 1 && exponent.divisor.constant() == 2)
-    return {sqrt(plain(base))};
+  if (is_int(exponent.value) && exponent.value.constant() == 1 && exponent.divisor.constant() == 2) return {sqrt(plain(base))};
   if (auto v = exponent.value.constant_float(); v && *v == 0.5 && !exponent.is_fraction()) return {sqrt(plain(base))};
   auto n = exponent.value.constant();
   if (!n || exponent.is_fraction() || *n == kIntMin) return {invalid()};
@@ -208,8 +207,7 @@ class Reader {
     size_t column = at_ + 1;
     std::string_view name = word();
     if (name == "true" || name == "false") return Item{boolean(name == "true")};
-    if (name.empty())
-      return fail(at_ >= text_.size() ? "it ends too early" : fmt::format("column {} is not understood", column));
+    if (name.empty()) return fail(at_ >= text_.size() ? "it ends too early" : fmt::format("column {} is not understood", column));
     EDGEC_TRY_VOID(expect('('));
     if (name == "Symbol") return symbol();
     if (name == "Float") return real_number();
@@ -223,8 +221,7 @@ class Reader {
     --depth_;
     if (work_.exceeded()) return fail("it expands into too many terms");
     if (item.value.is_invalid() || item.divisor.is_invalid())
-      return fail(fmt::format("{} at column {} overflows, divides by zero or has operands that do not fit",
-                              excerpt(name), column));
+      return fail(fmt::format("{} at column {} overflows, divides by zero or has operands that do not fit", excerpt(name), column));
     return item;
   }
 
@@ -299,8 +296,7 @@ class Reader {
     if (name == "Pow" && items.size() == 2) return power(items[0], items[1]);
     for (const Function& f : kFunctions) {
       if (f.name != name) continue;
-      if (items.size() < f.least || items.size() > f.most)
-        return fail(fmt::format("{} does not take {} arguments", name, items.size()));
+      if (items.size() < f.least || items.size() > f.most) return fail(fmt::format("{} does not take {} arguments", name, items.size()));
       std::vector<Expr> values;
       for (const Item& i : items) values.push_back(f.takes == Takes::Ints ? as_int(i) : plain(i));
       return Item{f.build(values)};
@@ -313,8 +309,7 @@ class Reader {
     std::vector<std::pair<Expr, Expr>> cases;
     do {
       std::string_view pair = word();
-      if (pair != "ExprCondPair" && pair != "Tuple")
-        return fail(fmt::format("a pair is missing at column {}", at_ + 1));
+      if (pair != "ExprCondPair" && pair != "Tuple") return fail(fmt::format("a pair is missing at column {}", at_ + 1));
       EDGEC_TRY_VOID(expect('('));
       EDGEC_TRY(std::vector<Item> items, arguments());
       if (items.size() != 2) return fail("Piecewise wants pairs of a value and a condition");

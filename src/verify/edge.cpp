@@ -46,8 +46,7 @@ void one_dtype(const CheckedGraph& c) {
   for_each_node(c, [&](NodeId id, const Node& n) {
     const auto dtypes = promoted_dtypes(c.graph, n);
     for (DType d : dtypes)
-      if (d != dtypes[0])
-        return c.fault(id, fmt::format("{} and {} meet where one dtype is expected", name(dtypes[0]), name(d)));
+      if (d != dtypes[0]) return c.fault(id, fmt::format("{} and {} meet where one dtype is expected", name(dtypes[0]), name(d)));
   });
 }
 
@@ -77,8 +76,7 @@ void dim_orders(const CheckedGraph& c) {
       const bool preserve = n.op->layout == LayoutRule::Preserve;
       if (preserve && t.rank() != result.rank()) return;
       const DimOrder& want = preserve ? result.dim_order : DimOrder();
-      if (t.dim_order != want)
-        c.fault(id, fmt::format("{} has another dim order than {}", str(t), preserve ? str(result) : "contiguous"));
+      if (t.dim_order != want) c.fault(id, fmt::format("{} has another dim order than {}", str(t), preserve ? str(result) : "contiguous"));
     };
     for_each_tensor(c.graph, n, check);
     for (ValueId v : n.results)
@@ -88,11 +86,9 @@ void dim_orders(const CheckedGraph& c) {
 
 constexpr Rule kRules[] = {
     {"no-strides", Stage::Edge, Stage::Exec, "memory format is a dim order", no_strides},
-    {"numbers-are-tensors", Stage::Edge, Stage::Exec, "numbers that stand for tensors are tensors",
-     numbers_are_tensors},
+    {"numbers-are-tensors", Stage::Edge, Stage::Exec, "numbers that stand for tensors are tensors", numbers_are_tensors},
     {"one-dtype", Stage::Edge, Stage::Exec, "tensors that take part in promotion have one dtype", one_dtype},
-    {"kernel-dtypes", Stage::Edge, Stage::Exec, "kernels are called with dtypes that they compute rightly",
-     kernel_dtypes},
+    {"kernel-dtypes", Stage::Edge, Stage::Exec, "kernels are called with dtypes that they compute rightly", kernel_dtypes},
     // Within the Edge stage a pass decides them.
     {"dim-orders", Stage::Backend, Stage::Exec, "dim orders of operands and results fit the operator", dim_orders},
 };

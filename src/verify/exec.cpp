@@ -26,8 +26,7 @@ void places(const CheckedGraph& c) {
       const Value& v = c.graph.value(r);
       if (!v.type.is_tensor()) continue;
       if (!v.place) {
-        if (!returned.contains(r) && !c.method.constant_of(c.graph, r))
-          c.fault(id, fmt::format("%{} has no place", v.name));
+        if (!returned.contains(r) && !c.method.constant_of(c.graph, r)) c.fault(id, fmt::format("%{} has no place", v.name));
       } else if (v.place->memory_id == 0 || v.place->offset < 0) {
         c.fault(id, fmt::format("%{} has the place @{}+{}", v.name, v.place->memory_id, v.place->offset));
       }

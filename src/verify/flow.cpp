@@ -55,8 +55,7 @@ void values_stay_inside(const CheckedGraph& c) {
     if (ends) leave();  // what is named behind the end is known around it
     for (const Arg& a : n.args)
       for_each_value(a, [&](const ValueId& v) {
-        if (!inside(v))
-          c.fault(id, fmt::format("uses %{} outside of the branch or loop that makes it", g.value(v).name));
+        if (!inside(v)) c.fault(id, fmt::format("uses %{} outside of the branch or loop that makes it", g.value(v).name));
       });
     if (is(n, "prim.repeat_until")) leave();
     if (is(n, "prim.branch") || is(n, "prim.otherwise") || is(n, "prim.loop")) enter();
@@ -64,8 +63,7 @@ void values_stay_inside(const CheckedGraph& c) {
   });
   for (const Arg& a : g.outputs)
     for_each_value(a, [&](const ValueId& v) {
-      if (!inside(v))
-        c.fault(fmt::format("%{} is returned outside of the branch or loop that makes it", g.value(v).name));
+      if (!inside(v)) c.fault(fmt::format("%{} is returned outside of the branch or loop that makes it", g.value(v).name));
     });
 }
 
@@ -96,16 +94,15 @@ void conditions(const CheckedGraph& c) {
   for_each_node(c, [&](NodeId id, const Node& n) {
     if (!is(n, "prim.branch") && !is(n, "prim.exit_unless") && !is(n, "prim.repeat_until")) return;
     const Arg& a = n.args[0];
-    const bool ok = a.is_value() && g.type(a.value()).is_tensor() ? g.tensor(a.value()).dtype == DType::Bool
-                                                                  : is_number(g, a) && !a.is_float();
+    const bool ok =
+        a.is_value() && g.type(a.value()).is_tensor() ? g.tensor(a.value()).dtype == DType::Bool : is_number(g, a) && !a.is_float();
     if (!ok) c.fault(id, "the condition is no bool");
   });
 }
 
 constexpr Rule kRules[] = {
     {"markers", Stage::Exec, Stage::Exec, "branches and loops are closed, one inside the other", markers, true},
-    {"values-stay-inside", Stage::Exec, Stage::Exec, "values are used in the branch or loop that makes them",
-     values_stay_inside},
+    {"values-stay-inside", Stage::Exec, Stage::Exec, "values are used in the branch or loop that makes them", values_stay_inside},
     {"assignments", Stage::Exec, Stage::Exec, "assigned values fit the memory that is made for them", assignments},
     {"conditions", Stage::Exec, Stage::Exec, "conditions of branches and loops are bools", conditions},
 };

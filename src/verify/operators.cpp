@@ -34,8 +34,7 @@ void sizes_are_expressions(const CheckedGraph& c) {
     for (size_t i = 0; i < n.args.size(); ++i) {
       if (params[i].type != ArgType::Int && params[i].type != ArgType::SymInt) continue;
       for_each_value(n.args[i], [&](const ValueId& v) {
-        c.fault(id, fmt::format("argument {} holds %{} where its expression is expected", params[i].name,
-                                c.graph.value(v).name));
+        c.fault(id, fmt::format("argument {} holds %{} where its expression is expected", params[i].name, c.graph.value(v).name));
       });
     }
   });
@@ -52,9 +51,7 @@ bool needs_no_kernel(const Graph& g, const Node& n) {
 }
 
 // Copies keep torch's name until the dim orders are decided; then they are dim_order_ops.
-bool becomes_copy(const OpDef& op) {
-  return op.name() == "aten._to_copy" || op.name() == "aten.clone" || op.name() == "aten.contiguous";
-}
+bool becomes_copy(const OpDef& op) { return op.name() == "aten._to_copy" || op.name() == "aten.clone" || op.name() == "aten.contiguous"; }
 
 void known(const CheckedGraph& c) {
   for_each_node(c, [&](NodeId id, const Node& n) {
@@ -73,8 +70,7 @@ void has_kernel(const CheckedGraph& c) {
 constexpr Rule kRules[] = {
     {"no-writes", Stage::Functional, Stage::Backend, "no operator writes to its arguments", no_writes},
     {"only-inputs-are-written", Stage::Exec, Stage::Exec, "only buffers and user inputs are written", inputs_written},
-    {"sizes-are-expressions", Stage::Functional, Stage::Backend, "sizes in arguments are expressions, not values",
-     sizes_are_expressions},
+    {"sizes-are-expressions", Stage::Functional, Stage::Backend, "sizes in arguments are expressions, not values", sizes_are_expressions},
     {"known", Stage::Core, Stage::Exec, "every operator is in the table", known},
     {"has-kernel", Stage::Core, Stage::Exec, "every operator has a kernel, or needs none", has_kernel},
 };

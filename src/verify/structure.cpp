@@ -12,9 +12,7 @@ void defined_before_use(const CheckedGraph& c) {
   const Graph& g = c.graph;
   std::vector<bool> defined(g.value_count(), false);
   auto is_defined = [&](ValueId v) { return v.index < defined.size() && defined[v.index]; };
-  auto name = [&](ValueId v) {
-    return v.index < g.value_count() ? "%" + g.value(v).name : std::string("a lost value");
-  };
+  auto name = [&](ValueId v) { return v.index < g.value_count() ? "%" + g.value(v).name : std::string("a lost value"); };
   for (size_t i = 0; i < g.inputs.size(); ++i) {
     const ValueId v = g.inputs[i];
     if (v.index >= defined.size() || g.value(v).def || g.value(v).result != i)
@@ -57,8 +55,7 @@ void references(const CheckedGraph& c) {
   auto visit = [&](auto& self, NodeId id, const Arg& a) -> void {
     if (auto* k = std::get_if<ConstId>(&a.state); k && k->index >= c.method.constants.size())
       c.fault(id, fmt::format("no constant #{}", k->index));
-    if (auto* s = std::get_if<GraphId>(&a.state);
-        s && (s->index >= c.graph.subgraphs.size() || !c.graph.subgraphs[s->index]))
+    if (auto* s = std::get_if<GraphId>(&a.state); s && (s->index >= c.graph.subgraphs.size() || !c.graph.subgraphs[s->index]))
       c.fault(id, fmt::format("no subgraph {}", s->index));
     if (a.is_list())
       for (const Arg& item : a.list()) self(self, id, item);
@@ -75,8 +72,7 @@ void constant_fits(const CheckedGraph& c, size_t i) {
   const Type& t = c.graph.type(c.graph.inputs[i]);
   Dims sizes(data.sizes.begin(), data.sizes.end());
   if (!t.is_tensor() || t.tensor.dtype != data.dtype || t.tensor.sizes != sizes)
-    c.fault(
-        fmt::format("\"{}\" is {} in the graph and {}{} in its data", s.name, str(t), name(data.dtype), str(sizes)));
+    c.fault(fmt::format("\"{}\" is {} in the graph and {}{} in its data", s.name, str(t), name(data.dtype), str(sizes)));
 }
 
 void specs(const CheckedGraph& c) {
@@ -107,13 +103,11 @@ void mutation_targets(const CheckedGraph& c) {
 }
 
 constexpr Rule kRules[] = {
-    {"defined-before-use", Stage::ATen, Stage::Exec, "every value is defined once, before its uses", defined_before_use,
-     true},
+    {"defined-before-use", Stage::ATen, Stage::Exec, "every value is defined once, before its uses", defined_before_use, true},
     {"references", Stage::ATen, Stage::Exec, "constants and subgraphs that arguments name exist", references, true},
     {"specs", Stage::ATen, Stage::Exec, "inputs, outputs and constants agree with their descriptions", specs, true},
     {"unique-names", Stage::ATen, Stage::Exec, "no two values of a graph share a name", unique_names},
-    {"mutation-targets", Stage::ATen, Stage::Exec, "outputs are written back to buffers or user inputs that exist",
-     mutation_targets},
+    {"mutation-targets", Stage::ATen, Stage::Exec, "outputs are written back to buffers or user inputs that exist", mutation_targets},
 };
 
 }  // namespace

@@ -42,8 +42,7 @@ void results(const CheckedGraph& c) {
 bool disagree(const Type& recorded, const Type& inferred, Stage stage) {
   if (inferred.kind == Type::Kind::None || recorded.kind == Type::Kind::None) return false;
   if (recorded.kind != inferred.kind) return true;
-  if (recorded.is_sym())
-    return recorded.expr.sort() != inferred.expr.sort() || sym::equal(recorded.expr, inferred.expr) == sym::Proof::No;
+  if (recorded.is_sym()) return recorded.expr.sort() != inferred.expr.sort() || sym::equal(recorded.expr, inferred.expr) == sym::Proof::No;
   if (!recorded.is_tensor()) return false;
   const TensorType &a = recorded.tensor, &b = inferred.tensor;
   if (a.dtype != b.dtype || a.rank() != b.rank()) return true;
@@ -54,9 +53,7 @@ bool disagree(const Type& recorded, const Type& inferred, Stage stage) {
 }
 
 // A constant's type is the one of its data (rule constants).
-bool has_type_rule(const OpDef& op) {
-  return op.known && op.name() != "prim.constant" && (op.infer || (op.shape && op.dtype));
-}
+bool has_type_rule(const OpDef& op) { return op.known && op.name() != "prim.constant" && (op.infer || (op.shape && op.dtype)); }
 
 void constants(const CheckedGraph& c) {
   for_each_node(c, [&](NodeId id, const Node& n) {
@@ -88,12 +85,10 @@ void inferred_types(const CheckedGraph& c) {
 }
 
 constexpr Rule kRules[] = {
-    {"arguments", Stage::ATen, Stage::Exec, "arguments fit the parameters of the schema in number and kind", arguments,
-     true},
+    {"arguments", Stage::ATen, Stage::Exec, "arguments fit the parameters of the schema in number and kind", arguments, true},
     {"results", Stage::ATen, Stage::Exec, "results fit the schema in number and kind", results},
     {"constants", Stage::ATen, Stage::Exec, "constants in a graph have the types of their data", constants},
-    {"inferred-types", Stage::ATen, Stage::Exec, "recorded types do not contradict the operators' entries",
-     inferred_types},
+    {"inferred-types", Stage::ATen, Stage::Exec, "recorded types do not contradict the operators' entries", inferred_types},
 };
 
 }  // namespace

@@ -27,9 +27,7 @@ bool check_graph(const Method& m, const Graph& g, Stage stage, Diagnostics& diag
 
 }  // namespace
 
-void CheckedGraph::fault(const std::string& message) const {
-  diag.error(nullptr, fmt::format("@{}: {} ({})", method.name, message, rule));
-}
+void CheckedGraph::fault(const std::string& message) const { diag.error(nullptr, fmt::format("@{}: {} ({})", method.name, message, rule)); }
 
 void CheckedGraph::fault(NodeId n, const std::string& message) const {
   diag.error(graph.node(n).loc, fmt::format("{}: {} ({})", graph.node(n).op->name(), message, rule));

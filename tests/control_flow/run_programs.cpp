@@ -39,9 +39,7 @@ runtime::Array array_of(std::string_view line) {
   runtime::Array a;
   const size_t open = line.find('['), close = line.find(']');
   const std::string_view kind = line.substr(0, line.find(' '));
-  a.element = kind == "f32"   ? runtime::Element::Float32
-              : kind == "i64" ? runtime::Element::Int64
-                              : runtime::Element::Bool;
+  a.element = kind == "f32" ? runtime::Element::Float32 : kind == "i64" ? runtime::Element::Int64 : runtime::Element::Bool;
   std::string sizes(line.substr(open + 1, close - open - 1)), values(line.substr(close + 1));
   for (char* at = sizes.data(); *at;) {
     a.shape.push_back(std::strtoll(at, &at, 10));
@@ -96,8 +94,7 @@ std::string difference(const runtime::Value& got, const runtime::Array& want) {
   const auto* a = std::get_if<runtime::Array>(&got.held);
   if (!a) return "is no tensor";
   if (a->element != want.element || a->shape != want.shape)
-    return fmt::format("is {}, not {}", runtime::describe(a->element, a->shape),
-                       runtime::describe(want.element, want.shape));
+    return fmt::format("is {}, not {}", runtime::describe(a->element, a->shape), runtime::describe(want.element, want.shape));
   for (size_t i = 0; i < want.count(); ++i)
     if (!close(a->at(i), want.at(i))) return fmt::format("has {} for {} at {}", a->at(i), want.at(i), i);
   return {};
@@ -121,11 +118,9 @@ std::string run(const Case& c, bool show) {
   for (size_t k = 0; k < c.calls.size(); ++k) {
     auto result = runner->call("forward", c.calls[k].inputs);
     if (!result) return fmt::format("call {}: {}", k, result.failure().message);
-    if (result->outputs.size() != c.calls[k].outputs.size())
-      return fmt::format("call {}: {} outputs", k, result->outputs.size());
+    if (result->outputs.size() != c.calls[k].outputs.size()) return fmt::format("call {}: {} outputs", k, result->outputs.size());
     for (size_t i = 0; i < result->outputs.size(); ++i)
-      if (auto d = difference(result->outputs[i], c.calls[k].outputs[i]); !d.empty())
-        return fmt::format("call {}: output {} {}", k, i, d);
+      if (auto d = difference(result->outputs[i], c.calls[k].outputs[i]); !d.empty()) return fmt::format("call {}: output {} {}", k, i, d);
   }
   return {};
 }
@@ -133,9 +128,7 @@ std::string run(const Case& c, bool show) {
 // The text of all records, or of a plain file.
 Result<std::vector<Case>> read(const std::string& path) {
   EDGEC_TRY(auto file, MappedFile::open(path));
-  const auto text = [](std::span<const std::byte> b) {
-    return std::string_view(reinterpret_cast<const char*>(b.data()), b.size());
-  };
+  const auto text = [](std::span<const std::byte> b) { return std::string_view(reinterpret_cast<const char*>(b.data()), b.size()); };
   if (path.ends_with(".txt")) return cases_in(text(file->bytes()));
   EDGEC_TRY(ZipReader zip, ZipReader::open(file->bytes(), path));
   std::vector<Case> out;
@@ -182,8 +175,8 @@ int main_of(const std::vector<std::string>& args) {
     failed += ended ? kPiece : count_of(report, "seed ");
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  fmt::print("{} of {} programs agree with torch ({} calls, {:.1f} s)\n", cases.size() - std::min(failed, cases.size()),
-             cases.size(), calls, seconds);
+  fmt::print("{} of {} programs agree with torch ({} calls, {:.1f} s)\n", cases.size() - std::min(failed, cases.size()), cases.size(),
+             calls, seconds);
   return failed || cases.empty() ? 1 : 0;
 }
 

@@ -71,8 +71,7 @@ std::string unified_diff(std::string_view expected, std::string_view actual) {
     end -= quiet > kContext ? quiet - kContext : 0;
     pass(start);
     const auto count = [&](char without) {
-      return std::count_if(all.begin() + static_cast<std::ptrdiff_t>(start),
-                           all.begin() + static_cast<std::ptrdiff_t>(end),
+      return std::count_if(all.begin() + static_cast<std::ptrdiff_t>(start), all.begin() + static_cast<std::ptrdiff_t>(end),
                            [&](const Edit& e) { return e.mark != without; });
     };
     out += fmt::format("@@ -{},{} +{},{} @@\n", line_a, count('+'), line_b, count('-'));

@@ -123,9 +123,7 @@ void run_pass(const std::string& name, bool first, bool stage_given, Outcome& ou
   if (!s && out.errors.empty()) out.errors.push_back(mark_of_failure(s.failure().message));
 }
 #else
-void run_pass(const std::string& name, bool, bool, Outcome& out) {
-  out.errors.push_back({0, fmt::format("no pass is called {}", name)});
-}
+void run_pass(const std::string& name, bool, bool, Outcome& out) { out.errors.push_back({0, fmt::format("no pass is called {}", name)}); }
 #endif
 
 Outcome run(const Golden& g) {
@@ -155,9 +153,8 @@ Outcome run(const Golden& g) {
 std::string compare_errors(std::vector<Mark> wanted, std::vector<Mark> seen) {
   std::string report;
   for (const Mark& w : wanted) {
-    auto it = std::find_if(seen.begin(), seen.end(), [&](const Mark& s) {
-      return (s.line == 0 || s.line == w.line) && s.text.find(w.text) != std::string::npos;
-    });
+    auto it = std::find_if(seen.begin(), seen.end(),
+                           [&](const Mark& s) { return (s.line == 0 || s.line == w.line) && s.text.find(w.text) != std::string::npos; });
     if (it == seen.end())
       report += fmt::format("no such error: {}\n", w.str());
     else

@@ -77,8 +77,7 @@ void supervise(const std::vector<size_t>& mine, const Job& job, unsigned seconds
       }
     }
     if (open)
-      results[mine[next++]] =
-          fmt::format("{} ({}) {}", kProcessEnded, WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "exit", words);
+      results[mine[next++]] = fmt::format("{} ({}) {}", kProcessEnded, WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "exit", words);
     else if (next < mine.size() && all.empty())
       return;
   }
@@ -91,8 +90,7 @@ std::vector<std::string> run_isolated(size_t count, unsigned workers, const Job&
   std::vector<std::vector<size_t>> shares(std::clamp<size_t>(workers, 1, std::max<size_t>(count, 1)));
   for (size_t i = 0; i < count; ++i) shares[i % shares.size()].push_back(i);
   std::vector<std::thread> threads;
-  for (size_t i = 1; i < shares.size(); ++i)
-    threads.emplace_back([&, i] { supervise(shares[i], job, seconds_per_job, results); });
+  for (size_t i = 1; i < shares.size(); ++i) threads.emplace_back([&, i] { supervise(shares[i], job, seconds_per_job, results); });
   supervise(shares[0], job, seconds_per_job, results);
   for (auto& t : threads) t.join();
   return results;

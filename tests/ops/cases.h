@@ -31,8 +31,8 @@ struct Case {
   std::string op, name;  // "aten.add.Tensor", "f32_2x3"
   std::string file;
   int line = 0;
-  std::string program;  // text IR
-  std::string refused;  // not empty: compiling ends with a message that has this in it
+  std::string program;          // text IR
+  std::string refused;          // not empty: compiling ends with a message that has this in it
   double rtol = -1, atol = -1;  // below zero: by dtype
   std::vector<Call> calls;
 };

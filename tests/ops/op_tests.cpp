@@ -39,11 +39,16 @@ struct Tolerance {
 Tolerance tolerance_of(const Case& c, DType d) {
   if (c.rtol >= 0) return {c.rtol, c.atol};
   switch (d) {
-    case DType::F16: return {2e-3, 1e-4};
-    case DType::BF16: return {1.6e-2, 1e-4};
-    case DType::F32: return {2e-6, 2e-6};
-    case DType::F64: return {1e-11, 1e-11};
-    default: return {0, 0};
+    case DType::F16:
+      return {2e-3, 1e-4};
+    case DType::BF16:
+      return {1.6e-2, 1e-4};
+    case DType::F32:
+      return {2e-6, 2e-6};
+    case DType::F64:
+      return {1e-11, 1e-11};
+    default:
+      return {0, 0};
   }
 }
 
@@ -113,8 +118,8 @@ std::string outcome(const Case& c, bool verify_passes) {
 bool chosen(const Case& c, const std::vector<std::string>& only) {
   const std::string name = c.op + "/" + c.name;
   return only.empty() || std::any_of(only.begin(), only.end(), [&](const std::string& o) {
-    return o.ends_with('$') ? c.op == o.substr(0, o.size() - 1) : name.find(o) != std::string::npos;
-  });
+           return o.ends_with('$') ? c.op == o.substr(0, o.size() - 1) : name.find(o) != std::string::npos;
+         });
 }
 
 std::string indented(const std::string& text) {
@@ -178,15 +183,21 @@ int main(int argc, char** argv) {
   edgec::op_tests::Options options;
   for (int i = 1; i < argc; ++i) {
     const std::string a = argv[i];
-    if (a == "--only" && i + 1 < argc) options.only.emplace_back(argv[++i]);
-    else if (a == "-j" && i + 1 < argc) options.jobs = static_cast<unsigned>(std::strtoul(argv[++i], nullptr, 10));
-    else if (a == "--programs") options.print_programs = true;
-    else if (a == "--verify-passes") options.verify_passes = true;
-    else if (a == "--uncovered") options.uncovered = true;
+    if (a == "--only" && i + 1 < argc)
+      options.only.emplace_back(argv[++i]);
+    else if (a == "-j" && i + 1 < argc)
+      options.jobs = static_cast<unsigned>(std::strtoul(argv[++i], nullptr, 10));
+    else if (a == "--programs")
+      options.print_programs = true;
+    else if (a == "--verify-passes")
+      options.verify_passes = true;
+    else if (a == "--uncovered")
+      options.uncovered = true;
     else if (std::filesystem::is_directory(a)) {
       for (const auto& f : std::filesystem::directory_iterator(a))
         if (f.path().extension() == ".cases") options.files.push_back(f.path().string());
-    } else options.files.push_back(a);
+    } else
+      options.files.push_back(a);
   }
   std::sort(options.files.begin(), options.files.end());
   return edgec::op_tests::run(options);

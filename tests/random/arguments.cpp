@@ -55,9 +55,7 @@ class Chooser {
     const auto n = static_cast<int64_t>(std::max<size_t>(r, 1));
     return rng_.between(-n, n - 1);
   }
-  size_t from_front(int64_t axis) const {
-    return static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(rank()) : axis);
-  }
+  size_t from_front(int64_t axis) const { return static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(rank()) : axis); }
   int64_t least(const Dim& d) const {
     const auto all = draft_.numbers(d);
     return *std::min_element(all.begin(), all.end());
@@ -130,8 +128,7 @@ class Chooser {
     if (is_one_of(name, {"gather", "scatter", "scatter_add", "scatter_reduce", "take_along_dim"})) return along_dim();
     if (is_one_of(name, {"index_select", "index_add", "index_copy", "index_fill"})) return by_index();
     if (is_one_of(name, {"take", "put"})) return flat_index();
-    if (is_one_of(name,
-                  {"select", "select_copy", "narrow", "narrow_copy", "topk", "kthvalue", "unfold", "unfold_copy"}))
+    if (is_one_of(name, {"select", "select_copy", "narrow", "narrow_copy", "topk", "kthvalue", "unfold", "unfold_copy"}))
       return within_dim(name);
     if (is_one_of(name, {"movedim", "moveaxis"}) && op_.schema().overload == "intlist") {
       choose("source", ArgList{some_axis(rank())});
@@ -221,17 +218,14 @@ class Chooser {
     while (!list.empty() && list.back().is_none()) list.pop_back();
     choose("indices", list);
     if (name.find("put") == std::string::npos) return true;
-    const auto types =
-        draft_.types_of(Registry::global().get("aten.index.Tensor"), {Arg(operands_.first()), Arg(list)});
+    const auto types = draft_.types_of(Registry::global().get("aten.index.Tensor"), {Arg(operands_.first()), Arg(list)});
     if (types.empty()) return false;
     choose("values", operands_.like(rng_.chance(30) ? Dims() : types[0].tensor.sizes, operands_.first_type().dtype));
     return true;
   }
 
   bool view_scatter(const std::string& name) {
-    const std::string view = name == "select_scatter"  ? "aten.select.int"
-                             : name == "slice_scatter" ? "aten.slice.Tensor"
-                                                       : "aten.diagonal";
+    const std::string view = name == "select_scatter" ? "aten.select.int" : name == "slice_scatter" ? "aten.slice.Tensor" : "aten.diagonal";
     const OpDef& op = Registry::global().get(view);
     std::vector<Arg> args = {Arg(operands_.first())};
     for (size_t i = 1; i < op.schema().params.size(); ++i) {
@@ -262,8 +256,7 @@ class Chooser {
         return p.list ? Arg(ArgList{2.0, 2.0}) : p.optional && rng_.chance(50) ? Arg() : some_float(p);
       case ArgType::Bool:
         if (p.name == "pin_memory") return Arg();
-        if (p.name == "implicit" || p.name == "train" || p.name == "half_to_float" || p.name == "sparse")
-          return Arg(false);
+        if (p.name == "implicit" || p.name == "train" || p.name == "half_to_float" || p.name == "sparse") return Arg(false);
         if (p.optional && rng_.chance(50)) return Arg();
         return Arg(rng_.chance(p.default_value ? 25 : 50));
       case ArgType::Scalar:
@@ -298,8 +291,7 @@ class Chooser {
 
   std::optional<Arg> one_int(const Param& p) {
     const std::string& n = p.name;
-    if (is_one_of(n, {"dim", "dim0", "dim1", "dim2", "axis0", "axis1", "source", "destination", "start_dim", "end_dim",
-                      "dimension"}))
+    if (is_one_of(n, {"dim", "dim0", "dim1", "dim2", "axis0", "axis1", "source", "destination", "start_dim", "end_dim", "dimension"}))
       return Arg(some_axis(rank() + (rng_.chance(10) ? 1 : 0)));
     if (is_one_of(n, {"diagonal", "offset"})) return Arg(rng_.between(-2, 2));
     if (is_one_of(n, {"index", "start"}))
@@ -321,11 +313,9 @@ class Chooser {
     const std::string& n = p.name;
     if (is_one_of(n, {"dim", "dims", "source", "destination"}) && op_.schema().name != "tile") return axes(p);
     if (is_one_of(n, {"kernel_size"})) return repeated(p, 2, 2);  // padding is at most half of it
-    if (is_one_of(n, {"stride"}) && p.list_size > 0)
-      return p.default_value && rng_.chance(40) ? default_arg(p) : repeated(p, 1, 2);
+    if (is_one_of(n, {"stride"}) && p.list_size > 0) return p.default_value && rng_.chance(40) ? default_arg(p) : repeated(p, 1, 2);
     if (is_one_of(n, {"padding"}) && p.list_size > 0) return repeated(p, 0, 1);
-    if (is_one_of(n, {"dilation", "output_padding"}))
-      return repeated(p, n == "dilation" ? 1 : 0, n == "dilation" ? 1 : 0);
+    if (is_one_of(n, {"dilation", "output_padding"})) return repeated(p, n == "dilation" ? 1 : 0, n == "dilation" ? 1 : 0);
     if (n == "output_size") return repeated(p, 1, 3);
     if (is_one_of(n, {"repeats", "dims"})) {
       ArgList out;
@@ -355,8 +345,7 @@ class Chooser {
 
   Arg axes(const Param& p) {
     std::vector<int64_t> all;
-    for (size_t i = 0; i < rank(); ++i)
-      all.push_back(static_cast<int64_t>(i) - (rng_.chance(30) ? static_cast<int64_t>(rank()) : 0));
+    for (size_t i = 0; i < rank(); ++i) all.push_back(static_cast<int64_t>(i) - (rng_.chance(30) ? static_cast<int64_t>(rank()) : 0));
     rng_.shuffle(all);
     const bool permutes = op_.schema().name.starts_with("permute");
     if (!permutes && p.optional && rng_.chance(25)) return {};
@@ -435,8 +424,7 @@ class Chooser {
     if (p.name == "approximate") return rng_.pick({"none", "tanh"});
     if (p.name == "rounding_mode") return rng_.chance(30) && p.optional ? Arg() : Arg(rng_.pick({"floor", "trunc"}));
     if (p.name == "reduce")
-      return op_.schema().overload == "two" ? rng_.pick({"sum", "prod", "amax", "amin", "mean"})
-                                            : rng_.pick({"add", "multiply"});
+      return op_.schema().overload == "two" ? rng_.pick({"sum", "prod", "amax", "amin", "mean"}) : rng_.pick({"add", "multiply"});
     if (p.name == "mode") return "constant";
     if (p.name == "padding") return "valid";
     if (p.name == "indexing") return rng_.pick({"ij", "xy"});
@@ -481,30 +469,13 @@ bool is_usable(const OpDef& op) {
   const Schema& s = op.schema();
   if (s.ns != "aten" || op.side_effect || op.defines_symbols) return false;
   if (s.mutates())
-    return functional_form(op) && !functional_form(op)->random && !s.params.empty() && s.params[0].written &&
-           !s.params[0].list;
+    return functional_form(op) && !functional_form(op)->random && !s.params.empty() && s.params[0].written && !s.params[0].list;
   if (!op.infer && !(op.shape && op.dtype)) return false;
   // No results that random inputs specify: sizes by data, strides, recurrent nets (tests/ops has them).
-  return !is_one_of(s.name, {"nonzero",
-                             "masked_select",
-                             "argwhere",
-                             "_local_scalar_dense",
-                             "item",
-                             "lstm",
-                             "gru",
-                             "rnn_tanh",
-                             "rnn_relu",
-                             "empty_strided",
-                             "new_empty_strided",
-                             "empty_permuted",
-                             "embedding_bag",
-                             "sym_stride",
-                             "col2im",
-                             "detach_",
-                             "gru_cell",
-                             "lstm_cell",
-                             "rnn_tanh_cell",
-                             "rnn_relu_cell"}) &&
+  return !is_one_of(s.name,
+                    {"nonzero",  "masked_select", "argwhere",      "_local_scalar_dense", "item",           "lstm",          "gru",
+                     "rnn_tanh", "rnn_relu",      "empty_strided", "new_empty_strided",   "empty_permuted", "embedding_bag", "sym_stride",
+                     "col2im",   "detach_",       "gru_cell",      "lstm_cell",           "rnn_tanh_cell",  "rnn_relu_cell"}) &&
          op.name() != "aten.to.device" && s.name.find("as_strided") == std::string::npos && op.name() != "aten.where" &&
          !is_one_of(op.name(), {"aten.repeat_interleave.Tensor", "aten.repeat_interleave.self_Tensor"});
 }
@@ -514,12 +485,10 @@ bool is_usable(const OpDef& op) {
 bool takes_empty(const OpDef& op) {
   std::string name = op.schema().name;
   if (name.ends_with('_') && !name.starts_with("__")) name.pop_back();
-  if (is_one_of(name,
-                {"amax", "amin", "argmax", "argmin", "max", "min", "aminmax", "median", "nanmedian", "mode", "kthvalue",
-                 "cummax", "cummin", "linalg_vector_norm", "linalg_norm", "linalg_matrix_norm", "norm", "pad", "topk"}))
+  if (is_one_of(name, {"amax", "amin", "argmax", "argmin", "max", "min", "aminmax", "median", "nanmedian", "mode", "kthvalue", "cummax",
+                       "cummin", "linalg_vector_norm", "linalg_norm", "linalg_matrix_norm", "norm", "pad", "topk"}))
     return false;
-  return hints_for(op).empty() ||
-         is_one_of(name, {"mm", "bmm", "matmul", "addmm", "baddbmm", "linear", "mv", "dot", "t", "embedding"});
+  return hints_for(op).empty() || is_one_of(name, {"mm", "bmm", "matmul", "addmm", "baddbmm", "linear", "mv", "dot", "t", "embedding"});
 }
 
 const std::vector<const OpDef*>& usable_operators() {

@@ -100,8 +100,7 @@ std::string difference(const runtime::Array& a, const runtime::Array& b, bool ex
 
 std::string difference(const runtime::Value& a, const runtime::Value& b, bool exact) {
   if (a.held.index() != b.held.index()) return "another kind of value";
-  if (const auto* x = std::get_if<runtime::Array>(&a.held))
-    return difference(*x, std::get<runtime::Array>(b.held), exact);
+  if (const auto* x = std::get_if<runtime::Array>(&a.held)) return difference(*x, std::get<runtime::Array>(b.held), exact);
   if (const auto* x = std::get_if<int64_t>(&a.held)) return *x == std::get<int64_t>(b.held) ? "" : "another integer";
   return {};
 }
@@ -112,8 +111,7 @@ Finding compare(const Program& program, const Outputs& plain, const Outputs& oth
   for (size_t i = 0; i < plain.size(); ++i) {
     if (is_unspecified(program, i, per_call)) continue;
     if (auto d = difference(plain[i], other[i], exact); !d.empty())
-      return {"mismatch",
-              fmt::format("output {} of call {}{}: {}", i % per_call, i / per_call, exact ? "" : " (fused)", d)};
+      return {"mismatch", fmt::format("output {} of call {}{}: {}", i % per_call, i / per_call, exact ? "" : " (fused)", d)};
   }
   return {};
 }
@@ -141,8 +139,7 @@ std::string Finding::signature() const {
   std::string_view said = message;
   // The kernel's own words say more than ours, and the operator's name is in a later line.
   const size_t failed = said.find("in operator ");
-  const std::string op(
-      failed == std::string_view::npos ? "" : said.substr(failed + 12, said.substr(failed).find('\n') - 12));
+  const std::string op(failed == std::string_view::npos ? "" : said.substr(failed + 12, said.substr(failed).find('\n') - 12));
   if (const size_t words = said.find("\n  runtime: "); words != std::string_view::npos) said.remove_prefix(words + 12);
   std::string out = kind + ": " + op + " ";
   for (size_t i = 0; i < said.size() && out.size() < 130 && said[i] != '\n'; ++i) {

@@ -37,13 +37,12 @@ bool runs_on(DType d) { return d <= DType::I64 || (d >= DType::F16 && d <= DType
 
 // What a view by schema may turn out to be in torch: a copy, depending on strides that a random graph does not know.
 bool may_copy(const OpDef& op) {
-  return is_one_of(op.schema().name, {"reshape", "reshape_as", "flatten", "contiguous", "to", "ravel", "unflatten",
-                                      "view", "view_as", "lift_fresh"});
+  return is_one_of(op.schema().name,
+                   {"reshape", "reshape_as", "flatten", "contiguous", "to", "ravel", "unflatten", "view", "view_as", "lift_fresh"});
 }
 
 bool repeats_elements(const OpDef& op) {
-  return is_one_of(op.schema().name,
-                   {"expand", "expand_as", "broadcast_to", "unfold", "as_strided", "broadcast_tensors"});
+  return is_one_of(op.schema().name, {"expand", "expand_as", "broadcast_to", "unfold", "as_strided", "broadcast_tensors"});
 }
 
 }  // namespace
@@ -64,8 +63,7 @@ Draft::Draft(Rng& rng) : rng_(rng) {
     method_->syms->set_range(symbols_.back(), {rng_.between(1, 2), rng_.between(3, 4)});
   }
   sizes_ = sizes_of_calls(*method_->syms);
-  for (size_t k = 0; k < sizes_.size(); ++k)
-    twins_.push_back(std::make_unique<Graph>(std::make_shared<sym::Context>()));
+  for (size_t k = 0; k < sizes_.size(); ++k) twins_.push_back(std::make_unique<Graph>(std::make_shared<sym::Context>()));
 }
 
 std::vector<int64_t> Draft::numbers(const sym::Expr& e) const {
@@ -105,13 +103,10 @@ ValueId Draft::add_input(DType dtype, Dims sizes, Domain domain) {
   InputSpec spec;
   const int kind = is_static ? static_cast<int>(rng_.below(10)) : 0;
   spec.kind = kind < 6 ? InputSpec::Kind::UserInput : kind < 9 ? InputSpec::Kind::Parameter : InputSpec::Kind::Buffer;
-  const char letter = spec.kind == InputSpec::Kind::UserInput   ? 'x'
-                      : spec.kind == InputSpec::Kind::Parameter ? 'p'
-                                                                : 'b';
+  const char letter = spec.kind == InputSpec::Kind::UserInput ? 'x' : spec.kind == InputSpec::Kind::Parameter ? 'p' : 'b';
   if (letter == 'x' && t.rank() == 4 && rng_.chance(25)) t.dim_order = channels_last_order(4);
   const std::string name = fmt::format("{}{}{}", domain.prefix(), letter, graph().inputs.size());
-  for (size_t k = 0; k < twins_.size(); ++k)
-    twins_[k]->add_input(name, with_numbers(Type::of(t), sizes_[k]).value_or(Type()));
+  for (size_t k = 0; k < twins_.size(); ++k) twins_[k]->add_input(name, with_numbers(Type::of(t), sizes_[k]).value_or(Type()));
   const bool dense = t.dim_order.empty();
   const ValueId v = graph().add_input(name, Type::of(t));
   spec.name = name;
@@ -158,8 +153,7 @@ Status Draft::check_types(const std::vector<Type>& types, const std::vector<std:
         if (d.constant().value_or(-1) < 0) return model_error("a negative size");
         count *= *d.constant();
       }
-      if (count > kMaxElements || t.rank() > kMaxRank || !runs_on(t.dtype))
-        return model_error("too large, or of an odd dtype");
+      if (count > kMaxElements || t.rank() > kMaxRank || !runs_on(t.dtype)) return model_error("too large, or of an odd dtype");
     }
   }
   return {};
@@ -177,10 +171,8 @@ Status Draft::check_write(const OpDef& op, const std::vector<Arg>& args) const {
   if (!form || form->random) return model_error("no functional form");
   if (!facts(target).writable || is_frozen(target)) return model_error("not writable");
   const auto types = types_of(*form, args);
-  if (types.size() != 1 || types[0].tensor.sizes != graph().tensor(target).sizes)
-    return model_error("the result does not fit");
-  if (category(types[0].tensor.dtype) > category(graph().tensor(target).dtype))
-    return model_error("the result has a higher dtype");
+  if (types.size() != 1 || types[0].tensor.sizes != graph().tensor(target).sizes) return model_error("the result does not fit");
+  if (category(types[0].tensor.dtype) > category(graph().tensor(target).dtype)) return model_error("the result has a higher dtype");
   // torch refuses operands that overlap the target in part.
   for (size_t i = 1; i < args.size(); ++i) {
     bool overlaps = false;
@@ -216,8 +208,7 @@ Status Draft::add_call(const OpDef& op, const std::vector<Arg>& args) {
     types = {graph().type(args[0].value())};
     for (size_t k = 0; k < twins_.size(); ++k) in_twins[k] = {twins_[k]->type(args[0].value())};
   }
-  for (size_t k = 0; k < twins_.size(); ++k)
-    twins_[k]->add_node(&op, std::move(twin_args[k]), std::move(in_twins[k]), nullptr);
+  for (size_t k = 0; k < twins_.size(); ++k) twins_[k]->add_node(&op, std::move(twin_args[k]), std::move(in_twins[k]), nullptr);
   const NodeId n = graph().add_node(&op, args, std::move(types), nullptr);
   note_results(op, args, graph().node(n).results);
   return {};
@@ -226,8 +217,7 @@ Status Draft::add_call(const OpDef& op, const std::vector<Arg>& args) {
 void Draft::note_results(const OpDef& op, const std::vector<Arg>& args, const std::vector<ValueId>& results) {
   const bool writes = op.schema().mutates(), view = op.schema().is_view();
   bool dense = true;
-  for (const Arg& a : args)
-    for_each_value(a, [&](const ValueId& v) { dense = dense && (!graph().type(v).is_tensor() || facts(v).dense); });
+  for (const Arg& a : args) for_each_value(a, [&](const ValueId& v) { dense = dense && (!graph().type(v).is_tensor() || facts(v).dense); });
   for (size_t i = 0; i < results.size(); ++i) {
     if (writes) {
       facts_.push_back(facts_[args[0].value().index]);
@@ -235,15 +225,15 @@ void Draft::note_results(const OpDef& op, const std::vector<Arg>& args, const st
       Facts f = facts(args[0].value());
       if (may_copy(op)) frozen_[f.storage] = frozen_[f.storage] || !(f.dense && op.schema().name.starts_with("view"));
       f.writable = f.writable && !repeats_elements(op);
-      f.dense = f.dense && is_one_of(op.schema().name, {"view", "unsqueeze", "squeeze", "alias", "detach", "contiguous",
-                                                        "flatten", "view_as"});
+      f.dense =
+          f.dense && is_one_of(op.schema().name, {"view", "unsqueeze", "squeeze", "alias", "detach", "contiguous", "flatten", "view_as"});
       facts_.push_back(f);
     } else {
       const bool specified = !op.random && op.schema().name.find("empty") == std::string::npos;
       facts_.push_back({frozen_.size(), specified, true, dense || op.schema().name == "contiguous"});
       // Composite operators that give views in torch.
-      const bool composite_view = is_one_of(op.schema().name, {"broadcast_tensors", "meshgrid", "atleast_1d",
-                                                               "atleast_2d", "atleast_3d", "type_as", "lift"});
+      const bool composite_view =
+          is_one_of(op.schema().name, {"broadcast_tensors", "meshgrid", "atleast_1d", "atleast_2d", "atleast_3d", "type_as", "lift"});
       frozen_.push_back(composite_view);
       if (composite_view)
         for (const Arg& a : args) for_each_value(a, [&](const ValueId& v) { frozen_[facts(v).storage] = true; });
@@ -265,14 +255,12 @@ void Draft::choose_outputs() {
   }
   rng_.shuffle(unused);
   if (unused.size() > 8) unused.resize(8);
-  for (int extra = static_cast<int>(rng_.below(3)); extra > 0 && !all.empty(); --extra)
-    unused.push_back(rng_.pick(all));
+  for (int extra = static_cast<int>(rng_.below(3)); extra > 0 && !all.empty(); --extra) unused.push_back(rng_.pick(all));
   for (ValueId v : unused) {
     g.outputs.emplace_back(v);
     method_->outputs.push_back({});
     Type& t = g.value(v).type;
-    if (t.is_tensor() && g.value(v).def && t.tensor.rank() == 4 && rng_.chance(20))
-      t.tensor.dim_order = channels_last_order(4);
+    if (t.is_tensor() && g.value(v).def && t.tensor.rank() == 4 && rng_.chance(20)) t.tensor.dim_order = channels_last_order(4);
   }
 }
 
@@ -287,8 +275,7 @@ std::unique_ptr<Program> generate(uint64_t seed, size_t max_nodes) {
   Rng rng(seed);
   Draft draft(rng);
   const auto& ops = usable_operators();
-  for (int i = static_cast<int>(rng.between(1, 3)); i > 0; --i)
-    draft.add_input(draft.random_dtype(), draft.random_sizes(rng.below(6)));
+  for (int i = static_cast<int>(rng.between(1, 3)); i > 0; --i) draft.add_input(draft.random_dtype(), draft.random_sizes(rng.below(6)));
   const auto nodes = static_cast<size_t>(rng.between(1, static_cast<int64_t>(max_nodes)));
   for (int attempts = 0; draft.graph().node_count() < nodes && attempts < 400; ++attempts) {
     const OpDef& op = *rng.pick(ops);

@@ -76,18 +76,14 @@ constexpr std::pair<std::string_view, std::string_view> kHints[] = {
     {"nll_loss_forward", "self=nc target=n:<c weight=?c ignore_index=#-100"},
     {"cross_entropy_loss", "self=nc target=n:<c weight=?c ignore_index=#-100 label_smoothing=#0"},
     {"binary_cross_entropy", "self=*n:unit target=n:unit weight=none"},
-    {"scaled_dot_product_attention",
-     "query=bhld key=bhsd value=bhse attn_mask=?ls dropout_p=#0 is_causal=false enable_gqa=false"},
-    {"_scaled_dot_product_flash_attention_for_cpu",
-     "query=bhld key=bhsd value=bhsd attn_mask=?ls dropout_p=#0 is_causal=false"},
+    {"scaled_dot_product_attention", "query=bhld key=bhsd value=bhse attn_mask=?ls dropout_p=#0 is_causal=false enable_gqa=false"},
+    {"_scaled_dot_product_flash_attention_for_cpu", "query=bhld key=bhsd value=bhsd attn_mask=?ls dropout_p=#0 is_causal=false"},
     {"grid_sampler", "input=nchw grid=nab2 interpolation_mode=#0 padding_mode=#0"},
     {"grid_sampler_2d", "input=nchw grid=nab2 interpolation_mode=#0 padding_mode=#0"},
     {"affine_grid_generator", "theta=n23 size=%nchw"},
     {"_upsample_nearest_exact1d", "self=nch input=nch output_size=#4 scales=none scale_factors=none"},
-    {"_upsample_nearest_exact2d",
-     "self=nchw input=nchw output_size=#4,3 scales_h=none scales_w=none scale_factors=none"},
-    {"_upsample_nearest_exact3d",
-     "self=ncdhw input=ncdhw output_size=#2,4,3 scales_d=none scales_h=none scales_w=none scale_factors=none"},
+    {"_upsample_nearest_exact2d", "self=nchw input=nchw output_size=#4,3 scales_h=none scales_w=none scale_factors=none"},
+    {"_upsample_nearest_exact3d", "self=ncdhw input=ncdhw output_size=#2,4,3 scales_d=none scales_h=none scales_w=none scale_factors=none"},
     {"_upsample_bicubic2d_aa", "self=nchw input=nchw output_size=#4,3 scales_h=none scales_w=none scale_factors=none"},
     {"_upsample_bilinear2d_aa", "self=nchw input=nchw output_size=#4,3 scales_h=none scales_w=none scale_factors=none"},
     {"_adaptive_avg_pool3d", "self=ncdhw"},
@@ -115,13 +111,11 @@ constexpr std::pair<std::string_view, std::string_view> kHints[] = {
     {"searchsorted", "sorted_sequence=5:sorted sorter=none side=none"},
     {"upsample_nearest1d", "self=nch input=nch output_size=#4 scales=none scale_factors=none"},
     {"upsample_nearest2d", "self=nchw input=nchw output_size=#4,3 scales_h=none scales_w=none scale_factors=none"},
-    {"upsample_nearest3d",
-     "self=ncdhw input=ncdhw output_size=#2,4,3 scales_d=none scales_h=none scales_w=none scale_factors=none"},
+    {"upsample_nearest3d", "self=ncdhw input=ncdhw output_size=#2,4,3 scales_d=none scales_h=none scales_w=none scale_factors=none"},
     {"upsample_bilinear2d", "self=nchw input=nchw output_size=#4,3 scales_h=none scales_w=none scale_factors=none"},
     {"upsample_bicubic2d", "self=nchw input=nchw output_size=#4,3 scales_h=none scales_w=none scale_factors=none"},
     {"upsample_linear1d", "self=nch input=nch output_size=#4 scales=none scale_factors=none"},
-    {"upsample_trilinear3d",
-     "self=ncdhw input=ncdhw output_size=#2,4,3 scales_d=none scales_h=none scales_w=none scale_factors=none"},
+    {"upsample_trilinear3d", "self=ncdhw input=ncdhw output_size=#2,4,3 scales_d=none scales_h=none scales_w=none scale_factors=none"},
     {"replication_pad1d", "self=nci padding=#1,2"},
     {"replication_pad2d", "self=nchw padding=#1,1,2,1"},
     {"logit", "self=*n:unit"},
@@ -155,8 +149,7 @@ constexpr std::pair<std::string_view, std::string_view> kHints[] = {
     {"triu", "self=*nk:any"},
     {"fliplr", "self=nk:any"},
     {"flipud", "self=nk:any"},
-    {"_native_batch_norm_legit_functional",
-     "input=nch weight=?c bias=?c running_mean=c running_var=c:positive training=true"},
+    {"_native_batch_norm_legit_functional", "input=nch weight=?c bias=?c running_mean=c running_var=c:positive training=true"},
     {"repeat_interleave", "self=*n:any output_size=none"},
     {"uniform", "from=#0 to=#1"},
     {"_safe_softmax", "self=*n"},
@@ -225,8 +218,7 @@ const Hints& hints_for(const OpDef& op) {
     auto* made = new std::map<std::string, Hints, std::less<>>;
     for (auto [name, text] : kHints) {
       std::istringstream in{std::string(text)};
-      for (std::string word; in >> word;)
-        (*made)[std::string(name)][word.substr(0, word.find('='))] = word.substr(word.find('=') + 1);
+      for (std::string word; in >> word;) (*made)[std::string(name)][word.substr(0, word.find('='))] = word.substr(word.find('=') + 1);
     }
     for (const std::string& name : words(kFloatOnly)) (*made)[name].try_emplace("kind", "float");
     for (const std::string& name : words(kNumbers)) (*made)[name].try_emplace("kind", "num");
@@ -309,9 +301,7 @@ std::optional<Arg> Operands::by_pattern(std::string pattern) {
     if (domain.limit <= 0) return std::nullopt;
     dtype = DType::I64;
   } else if (kind == "positive" || kind == "unit" || kind == "sorted") {
-    domain.kind = kind == "positive" ? Domain::Kind::Positive
-                  : kind == "unit"   ? Domain::Kind::Unit
-                                     : Domain::Kind::Sorted;
+    domain.kind = kind == "positive" ? Domain::Kind::Positive : kind == "unit" ? Domain::Kind::Unit : Domain::Kind::Sorted;
     kind = first_ ? "" : "float";
   } else if (kind.empty() && !first_) {
     kind = "float";
@@ -322,20 +312,17 @@ std::optional<Arg> Operands::by_pattern(std::string pattern) {
     v = existing([&](ValueId c) {
       const DType d = draft_.graph().tensor(c).dtype;
       return (dtype ? d == *dtype : dtype_fits(d, kind)) && matches(c, dims) &&
-             (domain == Domain() ||
-              (!draft_.graph().value(c).def && Domain::of(draft_.graph().value(c).name) == domain));
+             (domain == Domain() || (!draft_.graph().value(c).def && Domain::of(draft_.graph().value(c).name) == domain));
     });
   if (!v) {
     Dims sizes = dims.starts_with('*') ? draft_.random_sizes(draft_.rng().below(3)) : Dims();
     for (char c : dims)
-      if (c != '*')
-        sizes.push_back(letter(c) ? *letter(c) : letters_.try_emplace(c, draft_.random_dim()).first->second);
+      if (c != '*') sizes.push_back(letter(c) ? *letter(c) : letters_.try_emplace(c, draft_.random_dim()).first->second);
     v = draft_.add_input(dtype ? *dtype : dtype_for(kind), sizes, domain);
   }
   const Dims& sizes = draft_.graph().tensor(*v).sizes;
   const size_t named = dims.size() - dims.starts_with('*');
-  for (size_t i = 0; i < named; ++i)
-    letters_.try_emplace(dims[dims.size() - named + i], sizes[sizes.size() - named + i]);
+  for (size_t i = 0; i < named; ++i) letters_.try_emplace(dims[dims.size() - named + i], sizes[sizes.size() - named + i]);
   set_first(*v);
   return Arg(*v);
 }
@@ -371,8 +358,7 @@ ValueId Operands::like(const Dims& sizes, DType dtype, Domain domain) {
     v = existing([&](ValueId c) {
       const TensorType& t = draft_.graph().tensor(c);
       return t.sizes == sizes && t.dtype == dtype &&
-             (domain == Domain() ||
-              (!draft_.graph().value(c).def && Domain::of(draft_.graph().value(c).name) == domain));
+             (domain == Domain() || (!draft_.graph().value(c).def && Domain::of(draft_.graph().value(c).name) == domain));
     });
   return v ? *v : draft_.add_input(dtype, sizes, domain);
 }
@@ -385,8 +371,7 @@ ValueId Operands::peer() {
                                                                                : draft_.random_dtype();
   Dims sizes = first.sizes;
   if (rng.chance(40)) {
-    if (!sizes.empty() && rng.chance(50))
-      sizes.erase(sizes.begin(), sizes.begin() + static_cast<ptrdiff_t>(rng.below(sizes.size() + 1)));
+    if (!sizes.empty() && rng.chance(50)) sizes.erase(sizes.begin(), sizes.begin() + static_cast<ptrdiff_t>(rng.below(sizes.size() + 1)));
     for (Dim& d : sizes)
       if (rng.chance(25)) d = 1;
   }

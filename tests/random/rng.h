@@ -16,9 +16,7 @@ class Rng {
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
     return z ^ (z >> 31);
   }
-  int64_t between(int64_t low, int64_t high) {
-    return low + static_cast<int64_t>(next() % static_cast<uint64_t>(high - low + 1));
-  }
+  int64_t between(int64_t low, int64_t high) { return low + static_cast<int64_t>(next() % static_cast<uint64_t>(high - low + 1)); }
   size_t below(size_t n) { return static_cast<size_t>(next() % n); }
   bool chance(int percent) { return static_cast<int>(next() % 100) < percent; }
   template <class T>

@@ -58,8 +58,7 @@ class Shrinker {
     for (size_t end = graph_of(*best_).node_count(); end > 0; end = end > length ? end - length : 0) {
       const auto nodes = graph_of(*best_).nodes_in_order();
       auto keep = all_nodes(*best_);
-      for (size_t i = end > length ? end - length : 0; i < std::min(end, nodes.size()); ++i)
-        keep[nodes[i].index] = false;
+      for (size_t i = end > length ? end - length : 0; i < std::min(end, nodes.size()); ++i) keep[nodes[i].index] = false;
       changed = accept(keep, all_outputs(*best_)) || changed;
     }
     return changed;
@@ -71,8 +70,6 @@ class Shrinker {
 
 }  // namespace
 
-std::unique_ptr<Program> shrunk(const Program& program, const Finding& finding) {
-  return Shrinker(program, finding).run();
-}
+std::unique_ptr<Program> shrunk(const Program& program, const Finding& finding) { return Shrinker(program, finding).run(); }
 
 }  // namespace edgec::random_graphs

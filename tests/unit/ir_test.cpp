@@ -88,9 +88,7 @@ TEST(ResultType, follows_torch) {
   const std::vector<std::string> names = {"bool", "u8", "i32", "i64", "f16", "bf16", "f32", "f64", "c64"};
   const std::vector<Arg> numbers = {Arg(true), Arg(1), Arg(1.5)};
   Graph g(std::make_shared<sym::Context>());
-  auto tensor = [&](const std::string& n, Dims sizes) {
-    return g.add_input("x", Type::of({dtype(n), std::move(sizes), {}, {}}));
-  };
+  auto tensor = [&](const std::string& n, Dims sizes) { return g.add_input("x", Type::of({dtype(n), std::move(sizes), {}, {}})); };
   for (const char* row : kResultTypes) {
     std::istringstream in(row);
     std::string left, want;

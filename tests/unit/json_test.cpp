@@ -32,8 +32,8 @@ TEST(Json, ReadsEveryKind) {
   std::vector<JsonKind> kinds;
   JsonObject members = *root.as_object();
   for (auto [key, value] : members) kinds.push_back(value.kind());
-  EXPECT_EQ(kinds, (std::vector{JsonKind::Null, JsonKind::Bool, JsonKind::Bool, JsonKind::Int, JsonKind::Float,
-                                JsonKind::String, JsonKind::Array, JsonKind::Object}));
+  EXPECT_EQ(kinds, (std::vector{JsonKind::Null, JsonKind::Bool, JsonKind::Bool, JsonKind::Int, JsonKind::Float, JsonKind::String,
+                                JsonKind::Array, JsonKind::Object}));
   EXPECT_EQ(members.size(), 8u);
 }
 
@@ -55,9 +55,8 @@ TEST(Json, ErrorsNameThePath) {
   std::vector<std::string> messages;
   for (JsonValue node : nodes)
     if (auto target = node.string("target"); !target) messages.push_back(target.failure().message);
-  EXPECT_EQ(messages,
-            (std::vector<std::string>{"m.json: graph_module.graph.nodes[1].target: expected a string, found an integer",
-                                      "m.json: graph_module.graph.nodes[2]: the member \"target\" is missing"}));
+  EXPECT_EQ(messages, (std::vector<std::string>{"m.json: graph_module.graph.nodes[1].target: expected a string, found an integer",
+                                                "m.json: graph_module.graph.nodes[2]: the member \"target\" is missing"}));
   EXPECT_EQ(root.at("graph_module", "graph", "b.weight")->integer("x").failure().message,
             "m.json: graph_module.graph[\"b.weight\"].x: expected an integer, found an array");
   EXPECT_EQ(root.as_array().failure().message, "m.json: expected an array, found an object");

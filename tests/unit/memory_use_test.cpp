@@ -32,9 +32,7 @@ TEST(MemoryUse, TwoNeighboursOfAChainLiveAtOnce) {
   EXPECT_EQ(max_live_bytes(chain({floats(4, 0), floats(8, 64), floats(2, 0)})), 16u + 32u);
 }
 
-TEST(MemoryUse, ResultOverItsOperandCountsOnce) {
-  EXPECT_EQ(max_live_bytes(chain({floats(4, 0), floats(4, 0), floats(4, 0)})), 16u);
-}
+TEST(MemoryUse, ResultOverItsOperandCountsOnce) { EXPECT_EQ(max_live_bytes(chain({floats(4, 0), floats(4, 0), floats(4, 0)})), 16u); }
 
 TEST(MemoryUse, ViewsKeepTheBytesThatTheyShow) {
   Plan p = chain({floats(4, 0), floats(8, 64), floats(2, 128)});

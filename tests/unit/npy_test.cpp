@@ -46,11 +46,11 @@ std::string refusal(const std::vector<std::byte>& bytes) {
 }  // namespace
 
 TEST(npy, reads_every_version_and_type) {
-  const std::pair<const char*, Element> types[] = {
-      {"|b1", Element::Bool},      {"|i1", Element::Int8},       {"|u1", Element::UInt8},   {"<i2", Element::Int16},
-      {"<u2", Element::UInt16},    {"<i4", Element::Int32},      {"<u4", Element::UInt32},  {"<i8", Element::Int64},
-      {"<u8", Element::UInt64},    {"<f2", Element::Float16},    {"<f4", Element::Float32}, {"<f8", Element::Float64},
-      {"<c8", Element::Complex64}, {"<c16", Element::Complex128}};
+  const std::pair<const char*, Element> types[] = {{"|b1", Element::Bool},      {"|i1", Element::Int8},       {"|u1", Element::UInt8},
+                                                   {"<i2", Element::Int16},     {"<u2", Element::UInt16},     {"<i4", Element::Int32},
+                                                   {"<u4", Element::UInt32},    {"<i8", Element::Int64},      {"<u8", Element::UInt64},
+                                                   {"<f2", Element::Float16},   {"<f4", Element::Float32},    {"<f8", Element::Float64},
+                                                   {"<c8", Element::Complex64}, {"<c16", Element::Complex128}};
   for (int version : {1, 2, 3})
     for (auto [descr, element] : types) {
       auto array = parse_npy(file(version, dict(descr, "(2, 3)"), 6 * size_of(element)), "x");
@@ -94,14 +94,13 @@ TEST(npy, refuses_what_it_cannot_use) {
 }
 
 TEST(npy, refuses_damaged_headers) {
-  for (const char* header : {"", "{", "{}", "{'descr'", "{'descr': '<f4", "{'descr': '<f4', }", "[]",
-                             "{'descr': '<f4' 'shape': (1,)}", "{'descr': '<f4', 'fortran_order': 0, 'shape': (1,)}",
-                             "{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}",
-                             "{'descr': '<f4', 'fortran_order': False, 'shape': (1",
-                             "{'descr': '<f4', 'fortran_order': False, 'shape': (1,)} x",
-                             "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), 'more': 1}",
-                             "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (1,)}",
-                             "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}"})
+  for (const char* header :
+       {"", "{", "{}", "{'descr'", "{'descr': '<f4", "{'descr': '<f4', }", "[]", "{'descr': '<f4' 'shape': (1,)}",
+        "{'descr': '<f4', 'fortran_order': 0, 'shape': (1,)}", "{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (1", "{'descr': '<f4', 'fortran_order': False, 'shape': (1,)} x",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), 'more': 1}",
+        "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (1,)}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}"})
     EXPECT_NE(refusal(file(1, header, 4)), "accepted") << header;
   std::string many = "(";
   for (int i = 0; i < 65; ++i) many += "1,";
@@ -122,10 +121,8 @@ TEST(npy, refuses_every_truncation) {
 }
 
 TEST(npy, what_it_writes_it_reads_back) {
-  for (const std::vector<int64_t>& shape :
-       {std::vector<int64_t>{}, {5}, {2, 3}, {2, 0, 3}, std::vector<int64_t>(64, 1)}) {
-    const auto count =
-        static_cast<size_t>(std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>()));
+  for (const std::vector<int64_t>& shape : {std::vector<int64_t>{}, {5}, {2, 3}, {2, 0, 3}, std::vector<int64_t>(64, 1)}) {
+    const auto count = static_cast<size_t>(std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>()));
     Array array{Element::Int16, shape, std::vector<std::byte>(2 * count, std::byte{7})};
     const std::vector<std::byte> bytes = npy_bytes(array);
     EXPECT_EQ((bytes.size() - array.bytes.size()) % 64, 0u);

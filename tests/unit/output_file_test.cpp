@@ -116,12 +116,9 @@ TEST_F(OutputFileTest, FailsWithNameAndReason) {
   fs::create_symlink("loop", path("loop"));
   struct {
     std::string path, reason;
-  } cases[] = {{path("no/such/folder/a"), "No such file or directory"},
-               {folder_.string(), "Is a directory"},
-               {path("new/"), "Is a directory"},
-               {path(std::string(300, 'n')), "File name too long"},
-               {path("loop"), "Too many levels"},
-               {"", "without a name"}};
+  } cases[] = {
+      {path("no/such/folder/a"), "No such file or directory"}, {folder_.string(), "Is a directory"}, {path("new/"), "Is a directory"},
+      {path(std::string(300, 'n')), "File name too long"},     {path("loop"), "Too many levels"},    {"", "without a name"}};
   for (const auto& c : cases) {
     auto file = OutputFile::create(c.path);
     ASSERT_FALSE(file) << c.path;
@@ -197,8 +194,7 @@ TEST_F(OutputFileTest, ReadFailuresNameFileAndReason) {
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.failure().kind, ErrorKind::Input);
   EXPECT_EQ(missing.failure().message, "cannot read '" + path("missing") + "': No such file or directory");
-  EXPECT_EQ(MappedFile::open(folder_.string()).failure().message,
-            "cannot read '" + folder_.string() + "': Is a directory");
+  EXPECT_EQ(MappedFile::open(folder_.string()).failure().message, "cannot read '" + folder_.string() + "': Is a directory");
 }
 
 TEST(Hash, IsTheSameInPieces) {

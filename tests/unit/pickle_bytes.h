@@ -13,9 +13,7 @@ inline std::string number(uint64_t v, int width) {
   put(out, v, width);
   return out;
 }
-inline std::string pickle(std::string_view value, int protocol = 2) {
-  return op(0x80) + op(protocol) + std::string(value) + ".";
-}
+inline std::string pickle(std::string_view value, int protocol = 2) { return op(0x80) + op(protocol) + std::string(value) + "."; }
 inline std::string str(std::string_view text) { return "X" + number(text.size(), 4) + std::string(text); }
 inline std::string integer(int64_t v) { return op(0x8a) + op(8) + number(static_cast<uint64_t>(v), 8); }
 inline std::string global(std::string_view module, std::string_view name) {
@@ -47,8 +45,7 @@ inline std::string ints(std::initializer_list<int64_t> values) {
 }
 inline std::string tensor(const std::string& kept_in, int64_t offset, std::initializer_list<int64_t> sizes,
                           std::initializer_list<int64_t> strides) {
-  return call(global("torch._utils", "_rebuild_tensor_v2"),
-              {kept_in, integer(offset), ints(sizes), ints(strides), no, ordered_dict});
+  return call(global("torch._utils", "_rebuild_tensor_v2"), {kept_in, integer(offset), ints(sizes), ints(strides), no, ordered_dict});
 }
 inline std::string parameter(const std::string& data) {
   return call(global("torch._utils", "_rebuild_parameter"), {data, yes, ordered_dict});
@@ -57,11 +54,9 @@ inline std::string parameter(const std::string& data) {
 inline std::string subclass(const std::string& class_name, const std::string& attributes) {
   const std::string layout = call(global("torch.serialization", "_get_layout"), {str("torch.strided")});
   const std::string device = call(global("torch", "device"), {str("cpu")});
-  return call(
-      global("torch._tensor", "_rebuild_from_type_v2"),
-      {global("torch._utils", "_rebuild_wrapper_subclass"), class_name,
-       tuple({class_name, global("torch", "float32"), ints({2, 2}), ints({2, 1}), integer(0), layout, device, no}),
-       attributes});
+  return call(global("torch._tensor", "_rebuild_from_type_v2"),
+              {global("torch._utils", "_rebuild_wrapper_subclass"), class_name,
+               tuple({class_name, global("torch", "float32"), ints({2, 2}), ints({2, 1}), integer(0), layout, device, no}), attributes});
 }
 
 // A file of torch.save around a pickle.

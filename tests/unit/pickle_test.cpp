@@ -23,30 +23,28 @@ std::string refusal(const std::string& bytes, ErrorKind kind = ErrorKind::Input,
   EXPECT_TRUE(p.failure().message.starts_with("m.pkl: pickle")) << p.failure().message;
   return p.failure().message;
 }
-std::string refusal_of(const std::string& value, ErrorKind kind = ErrorKind::Input) {
-  return refusal(pickle(value), kind);
-}
+std::string refusal_of(const std::string& value, ErrorKind kind = ErrorKind::Input) { return refusal(pickle(value), kind); }
 
 }  // namespace
 
 TEST(Pickle, ReadsEveryKindOfValue) {
-  const std::string bytes = pickle(dict(
-      {{"none", none},
-       {"yes", yes},
-       {"no", no},
-       {"byte", "K\xff"},
-       {"short", "M\x01\x80"},
-       {"negative", "J" + number(0xfffffffeu, 4)},
-       {"long", op(0x8a) + op(5) + number(uint64_t{1} << 33, 5)},
-       {"minus", op(0x8a) + op(1) + "\xff"},
-       {"zero", op(0x8a) + op(0)},
-       {"real", std::string("G\x3f\xf8\0\0\0\0\0\0", 9)},
-       {"bytes", std::string("B\3\0\0\0a\0b", 8)},
-       {"list", "](" + integer(1) + integer(2) + "e" + integer(3) + "a"},
-       {"tuples", tuple({")", integer(1) + "\x85", integer(1) + integer(2) + "\x86", none + none + none + "\x87"})},
-       {"object", global("m", "f") + ")\x81" + dict({{"x", integer(7)}}) + "b"},
-       {"ordered", ordered_dict + str("k") + integer(1) + "s"},
-       {"stored", str("key") + "Q"}}));
+  const std::string bytes =
+      pickle(dict({{"none", none},
+                   {"yes", yes},
+                   {"no", no},
+                   {"byte", "K\xff"},
+                   {"short", "M\x01\x80"},
+                   {"negative", "J" + number(0xfffffffeu, 4)},
+                   {"long", op(0x8a) + op(5) + number(uint64_t{1} << 33, 5)},
+                   {"minus", op(0x8a) + op(1) + "\xff"},
+                   {"zero", op(0x8a) + op(0)},
+                   {"real", std::string("G\x3f\xf8\0\0\0\0\0\0", 9)},
+                   {"bytes", std::string("B\3\0\0\0a\0b", 8)},
+                   {"list", "](" + integer(1) + integer(2) + "e" + integer(3) + "a"},
+                   {"tuples", tuple({")", integer(1) + "\x85", integer(1) + integer(2) + "\x86", none + none + none + "\x87"})},
+                   {"object", global("m", "f") + ")\x81" + dict({{"x", integer(7)}}) + "b"},
+                   {"ordered", ordered_dict + str("k") + integer(1) + "s"},
+                   {"stored", str("key") + "Q"}}));
   auto p = Pickle::read(as_bytes(bytes), "m.pkl");
   ASSERT_TRUE(p) << p.failure().message;
   const PickleValue root = p->root();
@@ -80,9 +78,8 @@ TEST(Pickle, ReadsEveryKindOfValue) {
 TEST(Pickle, ReadsProtocolsTwoToFive) {
   for (int protocol : {2, 3, 4, 5}) EXPECT_EQ(refusal(pickle("N", protocol)), "read");
   // {"a": m.f, "b": m.f}, as protocol 4 writes it: framed, remembered in order.
-  const std::string body = "}" + op(0x94) + "(" + op(0x8c) + op(1) + "a" + op(0x94) + op(0x8c) + op(1) + "m" +
-                           op(0x94) + op(0x8c) + op(1) + "f" + op(0x94) + op(0x93) + op(0x94) + op(0x8c) + op(1) + "b" +
-                           op(0x94) + "h" + op(4) + "u.";
+  const std::string body = "}" + op(0x94) + "(" + op(0x8c) + op(1) + "a" + op(0x94) + op(0x8c) + op(1) + "m" + op(0x94) + op(0x8c) + op(1) +
+                           "f" + op(0x94) + op(0x93) + op(0x94) + op(0x8c) + op(1) + "b" + op(0x94) + "h" + op(4) + "u.";
   const std::string bytes = op(0x80) + op(4) + op(0x95) + number(body.size(), 8) + body;
   auto p = Pickle::read(as_bytes(bytes), "m.pkl");
   ASSERT_TRUE(p) << p.failure().message;
@@ -92,11 +89,10 @@ TEST(Pickle, ReadsProtocolsTwoToFive) {
 
 TEST(Pickle, NamesOpcodesThatItDoesNotRead) {
   const std::pair<int, const char*> refused[] = {
-      {'I', "INT"},        {'L', "LONG"},   {0x8b, "LONG4"},      {'S', "STRING"},      {'T', "BINSTRING"},
-      {'V', "UNICODE"},    {'F', "FLOAT"},  {'l', "LIST"},        {'d', "DICT"},        {0x8f, "EMPTY_SET"},
-      {0x91, "FROZENSET"}, {'0', "POP"},    {'1', "POP_MARK"},    {'2', "DUP"},         {'g', "GET"},
-      {'p', "PUT"},        {0x82, "EXT1"},  {0x84, "EXT4"},       {'i', "INST"},        {'o', "OBJ"},
-      {0x92, "NEWOBJ_EX"}, {'P', "PERSID"}, {0x96, "BYTEARRAY8"}, {0x97, "NEXT_BUFFER"}};
+      {'I', "INT"},      {'L', "LONG"}, {0x8b, "LONG4"},     {'S', "STRING"},     {'T', "BINSTRING"},   {'V', "UNICODE"},
+      {'F', "FLOAT"},    {'l', "LIST"}, {'d', "DICT"},       {0x8f, "EMPTY_SET"}, {0x91, "FROZENSET"},  {'0', "POP"},
+      {'1', "POP_MARK"}, {'2', "DUP"},  {'g', "GET"},        {'p', "PUT"},        {0x82, "EXT1"},       {0x84, "EXT4"},
+      {'i', "INST"},     {'o', "OBJ"},  {0x92, "NEWOBJ_EX"}, {'P', "PERSID"},     {0x96, "BYTEARRAY8"}, {0x97, "NEXT_BUFFER"}};
   for (const auto& [code, name] : refused)
     EXPECT_HAS(refusal_of(none + op(code), ErrorKind::Model), fmt::format("byte 3: opcode {} is not supported", name));
   EXPECT_HAS(refusal_of(op(0xff)), "byte 2: 0xff is no opcode");
@@ -116,10 +112,8 @@ TEST(Pickle, RefusesLengthsBeyondItsBytes) {
   EXPECT_HAS(refusal_of(op(0x8e) + number(uint64_t{1} << 63, 8)), "are announced");
   EXPECT_HAS(refusal_of(op(0x95) + number(uint64_t{1} << 62, 8)), "a frame of 4611686018427387904 bytes");
   EXPECT_HAS(refusal_of(op(0x8a) + op(255) + std::string(255, 'x')), "an integer of 255 bytes is too large");
-  EXPECT_HAS(refusal(pickle(str(std::string(101, 'x'))), ErrorKind::Input, {.max_string = 100}),
-             "more than 100 bytes in a string");
-  EXPECT_HAS(refusal(pickle(global(std::string(101, 'x'), "y")), ErrorKind::Input, {.max_string = 100}),
-             "a name has no end");
+  EXPECT_HAS(refusal(pickle(str(std::string(101, 'x'))), ErrorKind::Input, {.max_string = 100}), "more than 100 bytes in a string");
+  EXPECT_HAS(refusal(pickle(global(std::string(101, 'x'), "y")), ErrorKind::Input, {.max_string = 100}), "a name has no end");
 }
 
 TEST(Pickle, LimitsDepth) {
@@ -138,8 +132,7 @@ TEST(Pickle, LimitsDepth) {
 }
 
 TEST(Pickle, LimitsValuesMembersAndMemo) {
-  EXPECT_HAS(refusal(pickle("](" + std::string(100, 'N') + "e"), ErrorKind::Input, {.max_nodes = 50}),
-             "more than 50 values");
+  EXPECT_HAS(refusal(pickle("](" + std::string(100, 'N') + "e"), ErrorKind::Input, {.max_nodes = 50}), "more than 50 values");
   EXPECT_HAS(refusal_of("N(hh"), "value 104 is used but was never remembered");
   std::string uses = "Nq" + op(0) + "(";
   for (int i = 0; i < 100; ++i) uses += "h" + op(0);

@@ -189,8 +189,7 @@ TEST(Pte, LaysSegmentsOutAligned) {
   Bytes file = written(full_program());
   ASSERT_EQ(std::memcmp(file.data() + 8, "eh00", 4), 0);
   EXPECT_EQ(number_at<uint32_t>(file, 12), 32u);
-  auto program = number_at<uint64_t>(file, 16), base = number_at<uint64_t>(file, 24),
-       segments = number_at<uint64_t>(file, 32);
+  auto program = number_at<uint64_t>(file, 16), base = number_at<uint64_t>(file, 24), segments = number_at<uint64_t>(file, 32);
   EXPECT_EQ(base, (program + 127) / 128 * 128);
   EXPECT_EQ(base + segments, file.size());
   // constants (24 bytes, padded to 32, 12 bytes), state, payload, two blobs: each from a multiple of 128 on
@@ -288,8 +287,7 @@ void touch(std::span<const std::byte> file) {
 
 TEST(PteBroken, EveryTruncationIsRefused) {
   Bytes file = written(full_program());
-  for (size_t n = 0; n < file.size(); ++n)
-    EXPECT_FALSE(read(Bytes(file.begin(), file.begin() + static_cast<long>(n)))) << n;
+  for (size_t n = 0; n < file.size(); ++n) EXPECT_FALSE(read(Bytes(file.begin(), file.begin() + static_cast<long>(n)))) << n;
 }
 
 TEST(PteBroken, NoFlippedByteCrashes) {
@@ -346,72 +344,66 @@ TEST_P(PteFaults, AreFound) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, PteFaults,
-    testing::Values(
-        Broken{"no methods", [](Program& p) { p.plans.clear(); }},
-        Broken{"two methods have the name 'forward'", [](Program& p) { p.plans[1].name = "forward"; }},
-        Broken{"two blobs have the name", [](Program& p) { p.named_data[1].key = "first"; }},
-        Broken{"a method has no name", [](Program& p) { p.plans[0].name = ""; }},
-        Broken{"buffer sizes start with 16", [](Program& p) { p.plans[0].buffer_sizes[0] = 16; }},
-        Broken{"buffer sizes start with nothing", [](Program& p) { p.plans[1].buffer_sizes.clear(); }},
-        Broken{"memory 1 has -1 bytes", [](Program& p) { p.plans[0].buffer_sizes[1] = -1; }},
-        Broken{"inputs: value 99", [](Program& p) { p.plans[0].inputs = {99}; }},
-        Broken{"outputs: value -1", [](Program& p) { p.plans[0].outputs = {-1}; }},
-        Broken{"value 14: value 99", [](Program& p) { value_of<IntList>(p, 14).items[0] = 99; }},
-        Broken{"item 7 of a tensor list is no tensor", [](Program& p) { value_of<TensorList>(p, 17).items[0] = 7; }},
-        Broken{"item -2 of a tensor list is no tensor",
-               [](Program& p) { value_of<OptionalTensorList>(p, 18).items[0] = -2; }},
-        Broken{"comes after the list",
-               [](Program& p) {
-                 p.plans[0].values.push_back(p.plans[0].values[0]);
-                 value_of<TensorList>(p, 17).items[0] = 20;
-               }},
-        Broken{"scalar type 77 is not known", [](Program& p) { value_of<Tensor>(p, 0).scalar_type = 77; }},
-        Broken{"is none for 2 dimensions",
-               [](Program& p) {
-                 value_of<Tensor>(p, 0).dim_order = {1, 1};
-               }},
-        Broken{"is none for 2 dimensions", [](Program& p) { value_of<Tensor>(p, 0).dim_order = {0}; }},
-        Broken{"17 dimensions", [](Program& p) { value_of<Tensor>(p, 5) = f32(std::vector<int32_t>(17, 1)); }},
-        Broken{"no upper bound", [](Program& p) { value_of<Tensor>(p, 0).dynamism = Dynamism::DynamicUnbound; }},
-        Broken{"negative or too large",
-               [](Program& p) {
-                 value_of<Tensor>(p, 0).sizes = {-1, 2};
-               }},
-        Broken{"negative or too large",
-               [](Program& p) {
-                 value_of<Tensor>(p, 5) = f32({1 << 30, 1 << 30, 1 << 30});
-               }},
-        Broken{"constant 9 of 2", [](Program& p) { value_of<Tensor>(p, 3).data_buffer_idx = 9; }},
-        Broken{"needs 28 bytes, its constant 1 has 24",
-               [](Program& p) {
-                 value_of<Tensor>(p, 3).sizes = {7, 1};
-               }},
-        Broken{"initial state 2 of 1", [](Program& p) { value_of<Tensor>(p, 1).data_buffer_idx = 2; }},
-        Broken{"is in memory 0", [](Program& p) { value_of<Tensor>(p, 2).place->memory_id = 0; }},
-        Broken{"is in memory 2", [](Program& p) { value_of<Tensor>(p, 2).place->memory_id = 2; }},
-        Broken{"end after memory 1", [](Program& p) { value_of<Tensor>(p, 2).place->offset = 1009; }},
-        Broken{"end after memory 1", [](Program& p) { value_of<Tensor>(p, 2).place->offset = ~uint64_t{0}; }},
-        Broken{"no operator aten::relu.oot", [](Program& p) { p.plans[0].operators[0].overload = "oot"; }},
-        Broken{"longer than 100", [](Program& p) { p.plans[0].operators[0].name = std::string(99, 'a'); }},
-        Broken{"no backend id", [](Program& p) { p.plans[0].delegates[0].backend_id = ""; }},
-        Broken{"has payload 5 of 2", [](Program& p) { p.plans[0].delegates[0].payload = 5; }},
-        Broken{"operator 5 of 2", [](Program& p) { std::get<KernelCall>(p.plans[0].instructions[0]).op = 5; }},
-        Broken{"instruction 0: value 50",
-               [](Program& p) { std::get<KernelCall>(p.plans[0].instructions[0]).args[0] = 50; }},
-        Broken{"with 1 arguments", [](Program& p) { std::get<KernelCall>(p.plans[0].instructions[0]).args.resize(1); }},
-        Broken{"is no tensor", [](Program& p) { std::get<KernelCall>(p.plans[0].instructions[0]).args[2] = 7; }},
-        Broken{"delegate 3 of 3", [](Program& p) { std::get<DelegateCall>(p.plans[0].instructions[2]).delegate = 3; }},
-        Broken{"instruction 3: value -3",
-               [](Program& p) {
-                 p.plans[0].instructions.push_back(MoveCall{-3, 0});
-               }},
-        Broken{"jumps to 5 of 4",
-               [](Program& p) {
-                 p.plans[0].instructions.push_back(JumpFalse{9, 5});
-               }},
-        Broken{"neither a bool", [](Program& p) {
-                 p.plans[0].instructions.push_back(JumpFalse{0, 4});
-               }}));
+    testing::Values(Broken{"no methods", [](Program& p) { p.plans.clear(); }},
+                    Broken{"two methods have the name 'forward'", [](Program& p) { p.plans[1].name = "forward"; }},
+                    Broken{"two blobs have the name", [](Program& p) { p.named_data[1].key = "first"; }},
+                    Broken{"a method has no name", [](Program& p) { p.plans[0].name = ""; }},
+                    Broken{"buffer sizes start with 16", [](Program& p) { p.plans[0].buffer_sizes[0] = 16; }},
+                    Broken{"buffer sizes start with nothing", [](Program& p) { p.plans[1].buffer_sizes.clear(); }},
+                    Broken{"memory 1 has -1 bytes", [](Program& p) { p.plans[0].buffer_sizes[1] = -1; }},
+                    Broken{"inputs: value 99", [](Program& p) { p.plans[0].inputs = {99}; }},
+                    Broken{"outputs: value -1", [](Program& p) { p.plans[0].outputs = {-1}; }},
+                    Broken{"value 14: value 99", [](Program& p) { value_of<IntList>(p, 14).items[0] = 99; }},
+                    Broken{"item 7 of a tensor list is no tensor", [](Program& p) { value_of<TensorList>(p, 17).items[0] = 7; }},
+                    Broken{"item -2 of a tensor list is no tensor", [](Program& p) { value_of<OptionalTensorList>(p, 18).items[0] = -2; }},
+                    Broken{"comes after the list",
+                           [](Program& p) {
+                             p.plans[0].values.push_back(p.plans[0].values[0]);
+                             value_of<TensorList>(p, 17).items[0] = 20;
+                           }},
+                    Broken{"scalar type 77 is not known", [](Program& p) { value_of<Tensor>(p, 0).scalar_type = 77; }},
+                    Broken{"is none for 2 dimensions",
+                           [](Program& p) {
+                             value_of<Tensor>(p, 0).dim_order = {1, 1};
+                           }},
+                    Broken{"is none for 2 dimensions", [](Program& p) { value_of<Tensor>(p, 0).dim_order = {0}; }},
+                    Broken{"17 dimensions", [](Program& p) { value_of<Tensor>(p, 5) = f32(std::vector<int32_t>(17, 1)); }},
+                    Broken{"no upper bound", [](Program& p) { value_of<Tensor>(p, 0).dynamism = Dynamism::DynamicUnbound; }},
+                    Broken{"negative or too large",
+                           [](Program& p) {
+                             value_of<Tensor>(p, 0).sizes = {-1, 2};
+                           }},
+                    Broken{"negative or too large",
+                           [](Program& p) {
+                             value_of<Tensor>(p, 5) = f32({1 << 30, 1 << 30, 1 << 30});
+                           }},
+                    Broken{"constant 9 of 2", [](Program& p) { value_of<Tensor>(p, 3).data_buffer_idx = 9; }},
+                    Broken{"needs 28 bytes, its constant 1 has 24",
+                           [](Program& p) {
+                             value_of<Tensor>(p, 3).sizes = {7, 1};
+                           }},
+                    Broken{"initial state 2 of 1", [](Program& p) { value_of<Tensor>(p, 1).data_buffer_idx = 2; }},
+                    Broken{"is in memory 0", [](Program& p) { value_of<Tensor>(p, 2).place->memory_id = 0; }},
+                    Broken{"is in memory 2", [](Program& p) { value_of<Tensor>(p, 2).place->memory_id = 2; }},
+                    Broken{"end after memory 1", [](Program& p) { value_of<Tensor>(p, 2).place->offset = 1009; }},
+                    Broken{"end after memory 1", [](Program& p) { value_of<Tensor>(p, 2).place->offset = ~uint64_t{0}; }},
+                    Broken{"no operator aten::relu.oot", [](Program& p) { p.plans[0].operators[0].overload = "oot"; }},
+                    Broken{"longer than 100", [](Program& p) { p.plans[0].operators[0].name = std::string(99, 'a'); }},
+                    Broken{"no backend id", [](Program& p) { p.plans[0].delegates[0].backend_id = ""; }},
+                    Broken{"has payload 5 of 2", [](Program& p) { p.plans[0].delegates[0].payload = 5; }},
+                    Broken{"operator 5 of 2", [](Program& p) { std::get<KernelCall>(p.plans[0].instructions[0]).op = 5; }},
+                    Broken{"instruction 0: value 50", [](Program& p) { std::get<KernelCall>(p.plans[0].instructions[0]).args[0] = 50; }},
+                    Broken{"with 1 arguments", [](Program& p) { std::get<KernelCall>(p.plans[0].instructions[0]).args.resize(1); }},
+                    Broken{"is no tensor", [](Program& p) { std::get<KernelCall>(p.plans[0].instructions[0]).args[2] = 7; }},
+                    Broken{"delegate 3 of 3", [](Program& p) { std::get<DelegateCall>(p.plans[0].instructions[2]).delegate = 3; }},
+                    Broken{"instruction 3: value -3",
+                           [](Program& p) {
+                             p.plans[0].instructions.push_back(MoveCall{-3, 0});
+                           }},
+                    Broken{"jumps to 5 of 4", [](Program& p) { p.plans[0].instructions.push_back(JumpFalse{9, 5}); }},
+                    Broken{"neither a bool", [](Program& p) {
+                             p.plans[0].instructions.push_back(JumpFalse{0, 4});
+                           }}));
 
 TEST(Pte, TakesOperatorsOfTheUser) {
   PlanMaker m;
@@ -528,8 +520,7 @@ TEST(PtePlan, TakesViewsAndGuardsThem) {
 
 TEST(PtePlan, TakesCatByPlacement) {
   PlanMaker m;
-  int32_t x = m.tensor(0), junk = m.tensor(28), first = m.tensor(32), second = m.tensor(48), whole = m.tensor(32, 8),
-          y = m.tensor(96, 8);
+  int32_t x = m.tensor(0), junk = m.tensor(28), first = m.tensor(32), second = m.tensor(48), whole = m.tensor(32, 8), y = m.tensor(96, 8);
   m.relu(x, junk);
   m.relu(x, first);
   m.relu(x, second);
@@ -582,8 +573,7 @@ TEST(PtePlan, BranchesMayShareTheirPlaces) {
   flag.scalar_type = 11;
   flag.place = Place{1, 512};
   int32_t cond = m.value(flag), x = m.tensor(0), r = m.tensor(64), never = m.value(false);
-  int32_t t1 = m.tensor(16), r1 = m.tensor(32), t2 = m.tensor(28), r2 = m.tensor(48), y = m.tensor(96),
-          late = m.tensor(200);
+  int32_t t1 = m.tensor(16), r1 = m.tensor(32), t2 = m.tensor(28), r2 = m.tensor(48), y = m.tensor(96), late = m.tensor(200);
   m.jump(cond, 5);
   m.relu(x, t1);
   m.relu(t1, r1);
@@ -597,15 +587,13 @@ TEST(PtePlan, BranchesMayShareTheirPlaces) {
   m.plan.inputs = {x, cond};
   m.plan.outputs = {y, late};
   EXPECT_EQ(m.faults(), std::vector<std::string>{});
-  std::get<Tensor>(m.plan.values[static_cast<size_t>(late)]).place->offset =
-      40;  // a branch's result lives on in the shared one
+  std::get<Tensor>(m.plan.values[static_cast<size_t>(late)]).place->offset = 40;  // a branch's result lives on in the shared one
   EXPECT_FALSE(m.faults().empty());
 }
 
 TEST(PtePlan, LoopsCarryValues) {
   PlanMaker m;
-  int32_t x = m.tensor(0), carry = m.tensor(16), next = m.tensor(16), done = m.value(int64_t{0}),
-          i = m.value(int64_t{0});
+  int32_t x = m.tensor(0), carry = m.tensor(16), next = m.tensor(16), done = m.value(int64_t{0}), i = m.value(int64_t{0});
   int32_t t = m.tensor(32), one = m.value(int64_t{1});
   m.copy(carry, x);
   m.relu(carry, t);                                         // 1: L
@@ -628,8 +616,7 @@ TEST(PtePlan, LoopsCarryValues) {
 
 TEST(PtePlan, GuardsAreNotFollowed) {
   PlanMaker m;
-  int32_t x = m.tensor(0), y = m.tensor(16), size = m.value(int64_t{0}), zero = m.value(int64_t{0}),
-          four = m.value(int64_t{4});
+  int32_t x = m.tensor(0), y = m.tensor(16), size = m.value(int64_t{0}), zero = m.value(int64_t{0}), four = m.value(int64_t{4});
   int32_t fits = m.value(false), trap = m.value(int64_t{0}), never = m.value(false);
   m.call("aten::sym_size", "int", {x, zero, size});
   m.call("executorch_prim::le", "Scalar", {size, four, fits});
@@ -644,8 +631,7 @@ TEST(PtePlan, GuardsAreNotFollowed) {
 
 TEST(PtePlan, DynamicViewsStandForTheirBase) {
   PlanMaker m;
-  int32_t x = m.tensor(0), a = m.tensor(16), out = m.tensor(16), other = m.tensor(64), y = m.tensor(96),
-          sizes = m.value(IntList{});
+  int32_t x = m.tensor(0), a = m.tensor(16), out = m.tensor(16), other = m.tensor(64), y = m.tensor(96), sizes = m.value(IntList{});
   m.relu(x, a);
   m.call("executorch_prim::et_view", "default", {a, sizes, out});
   m.relu(x, other);

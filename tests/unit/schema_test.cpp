@@ -48,8 +48,7 @@ TEST(Schema, alias_marks_say_what_is_written_and_what_is_a_view) {
 }
 
 TEST(Schema, lists_and_options) {
-  const Schema s = parsed(
-      "n::f(int[2]? a, Tensor?[] b, SymInt[] c=[], float? d=None, str e=\"x\\ny\", bool[3] g) -> (Tensor out, int)");
+  const Schema s = parsed("n::f(int[2]? a, Tensor?[] b, SymInt[] c=[], float? d=None, str e=\"x\\ny\", bool[3] g) -> (Tensor out, int)");
   EXPECT_TRUE(s.params[0].optional && s.params[0].list);
   EXPECT_EQ(s.params[0].list_size, 2);
   EXPECT_TRUE(s.params[1].list_of_optional);

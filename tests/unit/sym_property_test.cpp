@@ -69,8 +69,7 @@ class Generator {
       case 3:
         return binary(integer(depth - 1), integer(depth - 1), mul, [](double a, double b) { return a * b; });
       case 4:
-        return binary(integer(depth - 1), divisor(depth - 1), floordiv,
-                      [](double a, double b) { return std::floor(a / b); });
+        return binary(integer(depth - 1), divisor(depth - 1), floordiv, [](double a, double b) { return std::floor(a / b); });
       case 5:
         return binary(integer(depth - 1), divisor(depth - 1), mod, floor_mod);
       case 6:
@@ -78,11 +77,9 @@ class Generator {
       case 7:
         return binary(integer(depth - 1), integer(depth - 1), min, [](double a, double b) { return std::min(a, b); });
       case 8:
-        return binary(integer(depth - 1), divisor(depth - 1), ceildiv,
-                      [](double a, double b) { return std::ceil(a / b); });
+        return binary(integer(depth - 1), divisor(depth - 1), ceildiv, [](double a, double b) { return std::ceil(a / b); });
       case 9:
-        return below(2) ? unary(integer(depth - 1), abs, [](double a) { return std::fabs(a); })
-                        : square(integer(depth - 1));
+        return below(2) ? unary(integer(depth - 1), abs, [](double a) { return std::fabs(a); }) : square(integer(depth - 1));
       case 10:
         return where_made(depth);
       default:
@@ -99,8 +96,7 @@ class Generator {
       case 1:
         return as_real(unary(integer(depth / 2), to_float, [](double a) { return a; }));
       case 2:
-        return as_real(
-            binary(integer(depth - 1), divisor(depth - 1), truediv, [](double a, double b) { return a / b; }));
+        return as_real(binary(integer(depth - 1), divisor(depth - 1), truediv, [](double a, double b) { return a / b; }));
       case 3:
         return binary(real(depth - 1), real(depth - 1), add, [](double a, double b) { return a + b; });
       case 4:
@@ -108,8 +104,8 @@ class Generator {
       case 5:
         return binary(real(depth - 1), real(depth - 1), max, [](double a, double b) { return std::max(a, b); });
       default:
-        return as_real(unary(unary(integer(depth - 1), abs, [](double a) { return std::fabs(a); }), sqrt,
-                             [](double a) { return std::sqrt(a); }));
+        return as_real(
+            unary(unary(integer(depth - 1), abs, [](double a) { return std::fabs(a); }), sqrt, [](double a) { return std::sqrt(a); }));
     }
   }
 
@@ -129,8 +125,7 @@ class Generator {
     auto [op, truth] = kOps[below(6)];
     auto t = truth;
     bool reals = below(4) == 0;
-    return binary(reals ? real(depth) : integer(depth), integer(depth), op,
-                  [t](double a, double b) -> double { return t(a, b); });
+    return binary(reals ? real(depth) : integer(depth), integer(depth), op, [t](double a, double b) -> double { return t(a, b); });
   }
 
  private:
@@ -191,10 +186,8 @@ class Generator {
 
   Made rounding(int depth) {
     using Op = Expr (*)(Expr);
-    static constexpr std::pair<Op, double (*)(double)> kOps[] = {{floor_to_int, std::floor},
-                                                                 {ceil_to_int, std::ceil},
-                                                                 {trunc_to_int, std::trunc},
-                                                                 {round_to_int, std::nearbyint}};
+    static constexpr std::pair<Op, double (*)(double)> kOps[] = {
+        {floor_to_int, std::floor}, {ceil_to_int, std::ceil}, {trunc_to_int, std::trunc}, {round_to_int, std::nearbyint}};
     auto [op, f] = kOps[below(4)];
     auto g = f;
     Made made = unary(real(depth - 1), op, [g](double v) { return g(v); });

@@ -26,7 +26,8 @@ bool same(const Param& a, const Param& b) {
   const bool numbered = a.type == ArgType::MemoryFormat || a.type == ArgType::DType;
   return a.name == b.name && a.type == b.type && a.optional == b.optional && a.list == b.list && a.list_of_optional == b.list_of_optional &&
          a.list_size == b.list_size && a.kwarg_only == b.kwarg_only && a.alias == b.alias && a.written == b.written &&
-         a.default_value.has_value() == b.default_value.has_value() && (!a.default_value || numbered || a.default_value->value == b.default_value->value);
+         a.default_value.has_value() == b.default_value.has_value() &&
+         (!a.default_value || numbered || a.default_value->value == b.default_value->value);
 }
 
 bool same(const Return& a, const Return& b) { return a.type == b.type && a.list == b.list && a.alias == b.alias && a.written == b.written; }
@@ -67,9 +68,10 @@ struct DTypeSet {
 };
 
 DType edge_dtype(const std::string& name) {
-  static const std::map<std::string, DType> names = {{"b", DType::Bool}, {"u8", DType::U8},   {"i8", DType::I8},   {"i16", DType::I16},
-                                                     {"i32", DType::I32}, {"i64", DType::I64}, {"f16", DType::F16}, {"bf16", DType::BF16},
-                                                     {"f32", DType::F32}, {"f64", DType::F64}, {"u16", DType::U16}, {"c64", DType::C64}, {"c128", DType::C128}};
+  static const std::map<std::string, DType> names = {{"b", DType::Bool},   {"u8", DType::U8},   {"i8", DType::I8},   {"i16", DType::I16},
+                                                     {"i32", DType::I32},  {"i64", DType::I64}, {"f16", DType::F16}, {"bf16", DType::BF16},
+                                                     {"f32", DType::F32},  {"f64", DType::F64}, {"u16", DType::U16}, {"c64", DType::C64},
+                                                     {"c128", DType::C128}};
   return names.at(name);
 }
 
@@ -88,7 +90,8 @@ std::optional<Arg> neutral(const Param& p) {
   if (p.default_value) return default_arg(p);
   if (p.optional) return Arg();
   if (p.name == "dim" || p.name == "dims") return p.list ? Arg::ints({0}) : Arg(0);
-  if (p.list && (p.type == ArgType::Int || p.type == ArgType::SymInt)) return Arg::ints(std::vector<int64_t>(static_cast<size_t>(std::max(p.list_size, 1)), 1));
+  if (p.list && (p.type == ArgType::Int || p.type == ArgType::SymInt))
+    return Arg::ints(std::vector<int64_t>(static_cast<size_t>(std::max(p.list_size, 1)), 1));
   if (p.type == ArgType::Int || p.type == ArgType::SymInt || p.type == ArgType::Scalar) return Arg(0);
   if (p.type == ArgType::Bool) return Arg(false);
   if (p.type == ArgType::Float) return Arg(0.5);
@@ -151,8 +154,10 @@ TEST(Table, ResultDTypesAreThoseOfTheEdgeRows) {
         }
         more = false;
         for (size_t i = 0; i < at.size() && !more; ++i) {
-          if (++at[i] < row.at(args[i]).dtypes.size()) more = true;
-          else at[i] = 0;
+          if (++at[i] < row.at(args[i]).dtypes.size())
+            more = true;
+          else
+            at[i] = 0;
         }
       }
     }
@@ -186,7 +191,8 @@ TEST(Table, ResultDTypesAreThoseOfTheEdgeRows) {
       if (!results.count((*types)[0].tensor.dtype) && wrong.insert(name).second && !deviations.count(name)) {
         std::string text;
         for (const auto& [arg, d] : key) text += " " + arg + "=" + std::string(edgec::name(d));
-        ADD_FAILURE() << name << text << ": we give " << edgec::name((*types)[0].tensor.dtype) << ", the row " << edgec::name(*results.begin());
+        ADD_FAILURE() << name << text << ": we give " << edgec::name((*types)[0].tensor.dtype) << ", the row "
+                      << edgec::name(*results.begin());
       }
     }
   }

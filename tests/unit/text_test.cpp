@@ -120,9 +120,9 @@ method @forward(%k: f32[2] = buffer "k" #0 transient mutated, %x: f32[2] = input
 TEST(Text, values_of_small_constants_in_every_dtype) {
   std::string text = "stage aten\n";
   int k = 0;
-  for (const char* line : {"bool[2] = [1, 0]", "u8[1] = [255]", "i64[2] = [-9223372036854775808, 7]",
-                           "f16[1] = [65504.0]", "bf16[2] = [1.0, nan]", "f64[3] = [0.1, inf, -0.0]",
-                           "f8e4m3fn[1] = [448.0]", "f32[] = [3.25]", "c64[2]", "f32[0]"})
+  for (const char* line :
+       {"bool[2] = [1, 0]", "u8[1] = [255]", "i64[2] = [-9223372036854775808, 7]", "f16[1] = [65504.0]", "bf16[2] = [1.0, nan]",
+        "f64[3] = [0.1, inf, -0.0]", "f8e4m3fn[1] = [448.0]", "f32[] = [3.25]", "c64[2]", "f32[0]"})
     text += "constant #" + std::to_string(k++) + " \"c\" " + line + "\n";
   expect_canonical(text + "method @forward() {\n  return\n}\n");
 }
@@ -132,8 +132,7 @@ TEST(Text, huge_constants_cost_nothing) {
       "constant #0 \"w\" f32[1000000, 1000000]\nmethod @f(%w: f32[1000000, 1000000] = parameter \"w\" #0) { return %w "
       "}");
   EXPECT_TRUE(p->methods[0]->constants[0].data.in_bounds());
-  expect_error("constant #0 \"w\" f32[1000000000, 10000000000]\nmethod @f() { return }",
-               "1:10: the sizes of the constant overflow");
+  expect_error("constant #0 \"w\" f32[1000000000, 10000000000]\nmethod @f() { return }", "1:10: the sizes of the constant overflow");
 }
 
 TEST(Text, subgraphs_have_values_of_their_own) {
@@ -168,16 +167,13 @@ constant_method @mixed = [1.5, true, "text", -1]
 }
 
 TEST(Text, names_may_start_with_digits) {
-  expect_canonical(
-      "stage aten\nmethod @f(%7: f32[1] = input \"7\") {\n  %8_x = test.f(%7) : f32[1]\n  return %8_x\n}\n");
-  expect_error("method @f(%x: f32[2]) { a.default(%x) return }",
-               "1:25: expected an operator like aten.add.Tensor, found `a`");
+  expect_canonical("stage aten\nmethod @f(%7: f32[1] = input \"7\") {\n  %8_x = test.f(%7) : f32[1]\n  return %8_x\n}\n");
+  expect_error("method @f(%x: f32[2]) { a.default(%x) return }", "1:25: expected an operator like aten.add.Tensor, found `a`");
 }
 
 TEST(Text, comments_and_blanks_mean_nothing) {
-  expect_prints(
-      "# run: x\nmethod # here\n@f ( %x : f32 [ 2 , 3 ] ) #\n{ # # \" [ {\n %a\n=\ntest.f ( %x ) : f32[2] return %a }#",
-      "stage aten\nmethod @f(%x: f32[2, 3] = input \"x\") {\n  %a = test.f(%x) : f32[2]\n  return %a\n}\n");
+  expect_prints("# run: x\nmethod # here\n@f ( %x : f32 [ 2 , 3 ] ) #\n{ # # \" [ {\n %a\n=\ntest.f ( %x ) : f32[2] return %a }#",
+                "stage aten\nmethod @f(%x: f32[2, 3] = input \"x\") {\n  %a = test.f(%x) : f32[2]\n  return %a\n}\n");
 }
 
 TEST(Text, names_that_read_as_something_else_are_braced) {
@@ -228,28 +224,22 @@ method @f(%x: f32[s0, 3] = input "x", %y: i64[1] = input "y") {
                "2:8: aten.relu: argument \"self\" is missing or of another kind than the operator takes");
   expect_error("method @f(%x: f32[2]) {\n  %a = aten.relu(3)\n  return\n}",
                "2:8: aten.relu: argument \"self\" is missing or of another kind than the operator takes");
-  expect_error("method @f(%x: f32[2]) {\n  %a = aten.relu(%x, %x) : f32[2]\n  return\n}",
-               "2:8: aten.relu takes 1 arguments, 2 given");
+  expect_error("method @f(%x: f32[2]) {\n  %a = aten.relu(%x, %x) : f32[2]\n  return\n}", "2:8: aten.relu takes 1 arguments, 2 given");
   expect_error("method @f(%x: f32[2]) {\n  %a = aten.relu(%x, selfie=%x) : f32[2]\n  return\n}",
                "2:8: aten.relu has no argument named selfie");
-  expect_error("method @f(%x: f32[2]) {\n  %a = aten.relu(%x, self=%x) : f32[2]\n  return\n}",
-               "2:8: argument self is given twice");
+  expect_error("method @f(%x: f32[2]) {\n  %a = aten.relu(%x, self=%x) : f32[2]\n  return\n}", "2:8: argument self is given twice");
 }
 
 TEST(Text, errors_name_place_and_expectation) {
   expect_error("nonsense", "1:1: expected `method`, `constant` or `constant_method`, found `nonsense`");
-  expect_error("stage late",
-               "1:11: expected a stage: aten, functional, core, edge, backend or exec, the text ends here");
+  expect_error("stage late", "1:11: expected a stage: aten, functional, core, edge, backend or exec, the text ends here");
   expect_error("method @f(", "1:11: expected inputs and `)`");
   expect_error("method @f() {", "1:14: expected a node, `return` or `}`, the text ends here");
   expect_error("method @f() {\n  return %x\n}", "2:10: no value %x above in this graph");
-  expect_error("method @f() {\n  %a = relu(1) : f32[]\n  return\n}",
-               "2:8: expected an operator like aten.add.Tensor, found `relu`");
-  expect_error("method @f(%x: f32[2]) {\n  %a = test.f(%x)\n  return\n}",
-               "2:8: test.f is not in the table: expected `:` and types");
+  expect_error("method @f() {\n  %a = relu(1) : f32[]\n  return\n}", "2:8: expected an operator like aten.add.Tensor, found `relu`");
+  expect_error("method @f(%x: f32[2]) {\n  %a = test.f(%x)\n  return\n}", "2:8: test.f is not in the table: expected `:` and types");
   expect_error("method @f(%x: f32[2]) {\n  %x = test.f(%x) : f32[2]\n  return\n}", "2:3: a second value %x");
-  expect_error("method @f(%x: f32[2]) {\n  %a, %b = test.f(%x) : f32[2]\n  return\n}",
-               "2:23: expected 2 types, one per result, found 1");
+  expect_error("method @f(%x: f32[2]) {\n  %a, %b = test.f(%x) : f32[2]\n  return\n}", "2:23: expected 2 types, one per result, found 1");
   expect_error("method @f(%x: f33[2]) { return }",
                "1:15: expected a type: f32[2, 3], symint, symfloat, symbool, object or none, found `f33`");
   expect_error("method @f(%x: f32[-2]) { return }", "1:19: a size is not negative");
@@ -257,21 +247,17 @@ TEST(Text, errors_name_place_and_expectation) {
   expect_error("method @f() { test.f(flase) return }",
                "1:22: `flase` is neither a symbol of the method nor a dtype, a memory format, true, false or none");
   expect_error("method @f() { test.f(a=1, a=2) return }", "1:27: argument a is given twice");
-  expect_error("method @f() { test.f(a=1, 2) return }",
-               "1:27: expected a named argument: positional ones come first, found `2`");
+  expect_error("method @f() { test.f(a=1, 2) return }", "1:27: expected a named argument: positional ones come first, found `2`");
   expect_error("method @f() { test.f(#0) return }", "1:22: no constant #0 above");
-  expect_error("method @f() { test.f(99999999999999999999) return }",
-               "1:22: the number 99999999999999999999 does not fit");
+  expect_error("method @f() { test.f(99999999999999999999) return }", "1:22: the number 99999999999999999999 does not fit");
   expect_error("constant #0 \"w\" f32[2] = [1]\nmethod @f() { return }", "1:26: expected a list of 2 numbers");
   expect_error("constant #1 \"w\" f32[2]", "1:10: expected constant #0");
-  expect_error("constant #0 \"w\" f32[2]",
-               "1:23: expected the method that the constants belong to, the text ends here");
+  expect_error("constant #0 \"w\" f32[2]", "1:23: expected the method that the constants belong to, the text ends here");
   expect_error("method @f() { return }\nmethod @f() { return }", "2:1: a second method @f");
   expect_error("method @f() where s0 in 4..1 { return }", "1:19: the range is empty");
   expect_error("constant_method @f = [none]", "1:22: a constant method gives ints, floats, bools and strings");
   expect_error("method @f(%x: f32[2] = parameter \"w\" #0) { return }", "1:38: no constant #0 above");
-  expect_error("method @f(%x: f32[s0] = parameter \"w\") { return }",
-               "1:25: a weight has a tensor type of known sizes");
+  expect_error("method @f(%x: f32[s0] = parameter \"w\") { return }", "1:25: a weight has a tensor type of known sizes");
 }
 
 TEST(Text, hostile_text_is_refused) {
@@ -281,17 +267,15 @@ TEST(Text, hostile_text_is_refused) {
     return out;
   };
   for (const std::string& text :
-       {"method @f() { test.f(" + repeated("[", 100000),
-        "method @f() { test.f(" + repeated("graph() { test.f(", 100000),
+       {"method @f() { test.f(" + repeated("[", 100000), "method @f() { test.f(" + repeated("graph() { test.f(", 100000),
         "method @f(%x: f32[" + repeated("(", 100000) + ") { return }", "method @f(" + repeated("(", 100000),
-        "method @f() { test.f({" + repeated("-", 100000) + "1}) return }",
-        "method @f(%x: f32[" + repeated("1,", 1000) + "1]) {return}", std::string("method @f\0", 10),
-        std::string("\xff\xfe\0\0", 4), std::string("constant #0 \"w"), std::string("method @f() where {"),
+        "method @f() { test.f({" + repeated("-", 100000) + "1}) return }", "method @f(%x: f32[" + repeated("1,", 1000) + "1]) {return}",
+        std::string("method @f\0", 10), std::string("\xff\xfe\0\0", 4), std::string("constant #0 \"w"), std::string("method @f() where {"),
         std::string("method @f() { test.f({s0 + 1.5 * true}) return }"),
         std::string("method @f(%x: symint f32, %y: symfloat f32) { return }"),
-        std::string("method @f() where f0 float { %x = test.f() : f32[f0] return }"),
-        std::string("method @f() { a.b.c.d.e() return }"), std::string("method @f(%x: symint and) { return }"),
-        std::string("method @f() { test.f(\"\\q\") return }"), std::string("method @f(%: f32[1]) { return }")})
+        std::string("method @f() where f0 float { %x = test.f() : f32[f0] return }"), std::string("method @f() { a.b.c.d.e() return }"),
+        std::string("method @f(%x: symint and) { return }"), std::string("method @f() { test.f(\"\\q\") return }"),
+        std::string("method @f(%: f32[1]) { return }")})
     EXPECT_FALSE(parse_program(text)) << text.substr(0, 80);
 }
 
@@ -323,13 +307,10 @@ TEST(SameProgram, tells_differences_in_words) {
     EXPECT_FALSE(same_program(*parsed(base), *parsed(other), &text));
     return text;
   };
-  EXPECT_TRUE(same_program(
-      *parsed(base),
-      *parsed("method @f(%x: f32[s0]) where s0 in 1..4 { %other = test.f(%x, 1) : f32[s0] return %other }")));
-  EXPECT_EQ(why("method @f(%x: f32[s0]) where s0 in 1..4 { %a = test.f(%x, 2) : f32[s0] return %a }"),
-            "@f, expression: 1 and 2");
-  EXPECT_EQ(why("method @f(%x: f32[s0]) where s0 in 1..4 { %a = test.f(%x, 1) : f32[s0] return %x }"),
-            "@f, argument: %a and %x");
+  EXPECT_TRUE(
+      same_program(*parsed(base), *parsed("method @f(%x: f32[s0]) where s0 in 1..4 { %other = test.f(%x, 1) : f32[s0] return %other }")));
+  EXPECT_EQ(why("method @f(%x: f32[s0]) where s0 in 1..4 { %a = test.f(%x, 2) : f32[s0] return %a }"), "@f, expression: 1 and 2");
+  EXPECT_EQ(why("method @f(%x: f32[s0]) where s0 in 1..4 { %a = test.f(%x, 1) : f32[s0] return %x }"), "@f, argument: %a and %x");
   EXPECT_EQ(why("method @f(%x: f32[s0]) where s0 in 1..5 { %a = test.f(%x, 1) : f32[s0] return %a }"),
             "@f, symbols: s0 sort 0 in 1..4 and s0 sort 0 in 1..5");
   EXPECT_EQ(why("method @f(%x: f32[s0]) where s0 in 1..4 { return %x }"), "@f, nodes: 1 and 0");

@@ -55,9 +55,8 @@ TEST(TorchFile, TensorsViewTheFile) {
   std::string data;
   for (float f : {0.f, 1.f, 2.f, 3.f, 4.f, 5.f}) data.append(reinterpret_cast<const char*>(&f), 4);
   const std::string six = storage("FloatStorage", "0", 6);
-  auto f = open(torch_file(
-      pickle(dict({{"plain", tensor(six, 0, {2, 3}, {3, 1})}, {"tied", parameter(tensor(six, 1, {2, 2}, {1, 3}))}})),
-      {data}));
+  auto f = open(
+      torch_file(pickle(dict({{"plain", tensor(six, 0, {2, 3}, {3, 1})}, {"tied", parameter(tensor(six, 1, {2, 2}, {1, 3}))}})), {data}));
   ASSERT_TRUE(f) << f.failure().message;
   const PickleValue root = (*f)->root();
   auto plain = (*f)->tensor(*root.find("plain")), tied = (*f)->tensor(*root.find("tied"));
@@ -83,31 +82,27 @@ TEST(TorchFile, KnowsKindsOfStoragesAndTensors) {
   EXPECT_EQ(dtype(tensor(storage("BoolStorage", "0", 3), 0, {3}, {1}), std::string(3, '\1')), "bool");
   EXPECT_EQ(dtype(tensor(storage("ComplexFloatStorage", "0", 1), 0, {}, {}), std::string(8, 'x')), "c64");
   EXPECT_EQ(dtype(tensor(storage("FloatStorage", "0", 0), 0, {0}, {1}), ""), "f32");
-  const std::string untyped =
-      tuple({str("storage"), global("torch.storage", "UntypedStorage"), str("0"), str("cpu"), integer(4)}) + "Q";
+  const std::string untyped = tuple({str("storage"), global("torch.storage", "UntypedStorage"), str("0"), str("cpu"), integer(4)}) + "Q";
   const auto v3 = [&](const std::string& kind) {
-    return call(global("torch._utils", "_rebuild_tensor_v3"),
-                {untyped, integer(0), ints({4}), ints({1}), no, ordered_dict, kind});
+    return call(global("torch._utils", "_rebuild_tensor_v3"), {untyped, integer(0), ints({4}), ints({1}), no, ordered_dict, kind});
   };
   EXPECT_EQ(dtype(v3(global("torch", "float8_e4m3fn")), "abcd"), "f8e4m3fn");
   EXPECT_HAS(dtype(v3(global("torch", "int4")), "abcd"), "torch.int4 is not a dtype that tensors can have");
   EXPECT_HAS(dtype(v3(global("torch", "float32")), "abcd"), "does not fit its storage");
   // A Buffer, a tensor with Python attributes, sizes as torch.Size.
-  EXPECT_EQ(
-      dtype(call(global("torch._tensor", "_rebuild_from_type_v2"),
-                 {global("torch._utils", "_rebuild_tensor_v2"), global("torch", "Tensor"),
-                  tuple({kFloats, integer(0), call(global("torch", "Size"), {ints({4})}), ints({1}), no, ordered_dict}),
-                  dict({{"persistent", yes}})}),
-            std::string(16, 'x')),
-      "f32");
+  EXPECT_EQ(dtype(call(global("torch._tensor", "_rebuild_from_type_v2"),
+                       {global("torch._utils", "_rebuild_tensor_v2"), global("torch", "Tensor"),
+                        tuple({kFloats, integer(0), call(global("torch", "Size"), {ints({4})}), ints({1}), no, ordered_dict}),
+                        dict({{"persistent", yes}})}),
+                  std::string(16, 'x')),
+            "f32");
 }
 
 TEST(TorchFile, TakesSubclassesApart) {
   const std::string data = tensor(kFloats, 0, {2, 2}, {2, 1});
   const std::string inner = subclass(kInt8, dict({{"qdata", data}, {"act_quant_kwargs", none}}));
-  auto f =
-      open(torch_file(pickle(parameter(subclass(kInt8, tuple({dict({{"inner", inner}}), dict({{"slot", data}})})))),
-                      {std::string(16, '\1')}));
+  auto f = open(
+      torch_file(pickle(parameter(subclass(kInt8, tuple({dict({{"inner", inner}}), dict({{"slot", data}})})))), {std::string(16, '\1')}));
   ASSERT_TRUE(f) << f.failure().message;
   const PickleValue root = (*f)->root();
   ASSERT_EQ(TorchFile::kind_of(root), TorchFile::Kind::Subclass);
@@ -126,8 +121,7 @@ TEST(TorchFile, TakesSubclassesApart) {
 
 TEST(TorchFile, NamesEveryGlobalThatIsNotOnItsList) {
   const auto model = ErrorKind::Model;
-  EXPECT_HAS(refusal(call(global("os", "system"), {str("id")}), model),
-             "its pickle names os.system, which is not among");
+  EXPECT_HAS(refusal(call(global("os", "system"), {str("id")}), model), "its pickle names os.system, which is not among");
   EXPECT_HAS(refusal(call(global("builtins", "eval"), {str("1")}), model), "names builtins.eval");
   EXPECT_HAS(refusal(global("posix", "system"), model), "names posix.system");
   EXPECT_HAS(refusal(global("torch", "load"), model), "names torch.load");
@@ -138,36 +132,32 @@ TEST(TorchFile, NamesEveryGlobalThatIsNotOnItsList) {
   EXPECT_HAS(refusal(global("torchao.quantization", "quantize_"), model), "names torchao.quantization.quantize_");
   // Deep inside, as a class, as the state, as a key, and where the value is not used at all.
   EXPECT_HAS(refusal(subclass(global("evil", "Tensor"), "}"), model), "names evil.Tensor");
-  EXPECT_HAS(refusal(subclass(kInt8, dict({{"x", call(global("os", "system"), {str("id")})}})), model),
-             "names os.system");
+  EXPECT_HAS(refusal(subclass(kInt8, dict({{"x", call(global("os", "system"), {str("id")})}})), model), "names os.system");
   EXPECT_HAS(refusal("}" + call(global("os", "getpid"), {}) + none + "s", model), "names os.getpid");
   EXPECT_HAS(refusal(call(global("torch._utils", "_rebuild_tensor_v2"),
                           {kFloats, integer(0), ints({4}), ints({1}), no, call(global("os", "system"), {str("id")})}),
                      model),
              "names os.system");
   // Remembered, used up by STACK_GLOBAL, and gone from the value itself.
-  EXPECT_HAS(
-      refusal(tensor(kFloats, 0, {4}, {1}) + global("os", "system") + "q" + op(0) + "\x86" + "h" + op(0) + "\x86",
-              model),
-      "names os.system");
+  EXPECT_HAS(refusal(tensor(kFloats, 0, {4}, {1}) + global("os", "system") + "q" + op(0) + "\x86" + "h" + op(0) + "\x86", model),
+             "names os.system");
 }
 
 TEST(TorchFile, CallsOnlyWhatRebuildsValues) {
   const auto model = ErrorKind::Model;
-  EXPECT_HAS(refusal(call(global("torch", "float32"), {}), model),
-             "its pickle calls torch.float32, which is not a function");
+  EXPECT_HAS(refusal(call(global("torch", "float32"), {}), model), "its pickle calls torch.float32, which is not a function");
   EXPECT_HAS(refusal(call(global("torch", "FloatStorage"), {integer(4)}), model), "calls torch.FloatStorage");
-  EXPECT_HAS(refusal(call(global("torch.storage", "UntypedStorage"), {integer(1) + "\x85"}), model),
-             "calls torch.storage");
+  EXPECT_HAS(refusal(call(global("torch.storage", "UntypedStorage"), {integer(1) + "\x85"}), model), "calls torch.storage");
   EXPECT_HAS(refusal(kInt8 + ")\x81", model), "calls torchao.quantization.Int8Tensor");
   EXPECT_HAS(refusal(tensor(kFloats, 0, {4}, {1}) + dict({{"data", none}}) + "b", model),
              "changes what torch._utils._rebuild_tensor_v2 returned");
   EXPECT_HAS(refusal(tensor(kFloats, 0, {4}, {1}) + str("a") + none + "s", model), "changes what");
   // Known settings, and objects that no graph may use.
-  EXPECT_EQ(TorchFile::kind_of((*open(torch_file(pickle(global("torchao.quantization.granularity", "PerRow") + ")\x81" +
-                                                        dict({{"dim", integer(-1)}}) + "b"))))
-                                   ->root()),
-            TorchFile::Kind::Other);
+  EXPECT_EQ(
+      TorchFile::kind_of(
+          (*open(torch_file(pickle(global("torchao.quantization.granularity", "PerRow") + ")\x81" + dict({{"dim", integer(-1)}}) + "b"))))
+              ->root()),
+      TorchFile::Kind::Other);
   EXPECT_HAS(refusal(global("torch", "ScriptObject") + ")\x81" + tuple({none, str("__torch__.C")}) + "b"),
              "expected a tensor, found an object");
   EXPECT_HAS(refusal(call(global("torch._utils", "_rebuild_qtensor"),
@@ -180,8 +170,7 @@ TEST(TorchFile, ChecksStorages) {
   EXPECT_EQ(refusal(of(kFloats)), "read");
   EXPECT_HAS(refusal(of(storage("FloatStorage", "0", 5))), "storage 0 holds 16 bytes, the pickle says 5 elements of 4");
   EXPECT_HAS(refusal(of(storage("FloatStorage", "0", 3))), "the pickle says 3 elements");
-  EXPECT_HAS(refusal(of(storage("FloatStorage", "0", int64_t{1} << 62))),
-             "the pickle says 4611686018427387904 elements");
+  EXPECT_HAS(refusal(of(storage("FloatStorage", "0", int64_t{1} << 62))), "the pickle says 4611686018427387904 elements");
   EXPECT_HAS(refusal(of(kFloats), ErrorKind::Input, {std::string(17, 'x')}), "storage 0 holds 17 bytes");
   EXPECT_HAS(refusal(of(storage("FloatStorage", "0", -4))), "storage 0 has -4 elements");
   EXPECT_HAS(refusal(of(storage("FloatStorage", "1", 4))), "record archive/data/1 is missing");
@@ -190,21 +179,18 @@ TEST(TorchFile, ChecksStorages) {
   EXPECT_HAS(refusal(of(storage("QInt8Storage", "0", 16)), ErrorKind::Model), "storages of kind torch.QInt8Storage");
   EXPECT_HAS(refusal(of(storage("float32", "0", 16)), ErrorKind::Model), "storages of kind torch.float32");
   EXPECT_HAS(refusal(of("NQ")), "a persistent id is not that of a storage");
-  EXPECT_HAS(
-      refusal(of(tuple({str("module"), global("torch", "FloatStorage"), str("0"), str("cpu"), integer(4)}) + "Q")),
-      "a persistent id is not that of a storage");
+  EXPECT_HAS(refusal(of(tuple({str("module"), global("torch", "FloatStorage"), str("0"), str("cpu"), integer(4)}) + "Q")),
+             "a persistent id is not that of a storage");
   EXPECT_HAS(refusal(of(tuple({str("storage"), str("FloatStorage"), str("0"), str("cpu"), integer(4)}) + "Q")),
              "a persistent id is not that of a storage");
-  EXPECT_HAS(
-      refusal(of(tuple({str("storage"), global("torch", "FloatStorage"), integer(0), str("cpu"), integer(4)}) + "Q")),
-      "expected a string, found an integer");
+  EXPECT_HAS(refusal(of(tuple({str("storage"), global("torch", "FloatStorage"), integer(0), str("cpu"), integer(4)}) + "Q")),
+             "expected a string, found an integer");
   EXPECT_HAS(refusal(dict({{"unused", "NQ"}})), "a persistent id is not that of a storage");
 }
 
 TEST(TorchFile, ChecksTensors) {
   const int64_t big = int64_t{1} << 61;
-  EXPECT_HAS(refusal(tensor(kFloats, 0, {5}, {1})),
-             "float32[5] (strides 1, offset 0) does not fit its storage of 16 bytes");
+  EXPECT_HAS(refusal(tensor(kFloats, 0, {5}, {1})), "float32[5] (strides 1, offset 0) does not fit its storage of 16 bytes");
   EXPECT_HAS(refusal(tensor(kFloats, 1, {4}, {1})), "does not fit");
   EXPECT_HAS(refusal(tensor(kFloats, 0, {2, 2}, {3, 1})), "does not fit");
   EXPECT_HAS(refusal(tensor(kFloats, -1, {2}, {1})), "does not fit");
@@ -215,12 +201,11 @@ TEST(TorchFile, ChecksTensors) {
   EXPECT_HAS(refusal(tensor(kFloats, big, {2}, {big})), "does not fit");
   EXPECT_HAS(refusal(call(global("torch._utils", "_rebuild_tensor_v2"), {kFloats, integer(0)})), "2 arguments for");
   EXPECT_HAS(refusal(tensor(str("no storage"), 0, {4}, {1})), "expected a storage, found a string");
-  EXPECT_HAS(refusal(call(global("torch._utils", "_rebuild_tensor_v2"),
-                          {kFloats, integer(0), str("4"), ints({1}), no, ordered_dict})),
+  EXPECT_HAS(refusal(call(global("torch._utils", "_rebuild_tensor_v2"), {kFloats, integer(0), str("4"), ints({1}), no, ordered_dict})),
              "expected a tuple of integers, found a string");
-  EXPECT_HAS(refusal(call(global("torch._utils", "_rebuild_tensor_v2"),
-                          {kFloats, integer(0), tuple({str("4")}), ints({1}), no, ordered_dict})),
-             "expected an integer, found a string");
+  EXPECT_HAS(
+      refusal(call(global("torch._utils", "_rebuild_tensor_v2"), {kFloats, integer(0), tuple({str("4")}), ints({1}), no, ordered_dict})),
+      "expected an integer, found a string");
   EXPECT_HAS(refusal(call(global("torch._utils", "_rebuild_tensor_v2"),
                           {kFloats, integer(0), ints({4}), ints({1}), no, ordered_dict, dict({{"conj", yes}})}),
                      ErrorKind::Model),
@@ -229,12 +214,10 @@ TEST(TorchFile, ChecksTensors) {
                           {kFloats, integer(0), ints({4}), ints({1}), no, ordered_dict, global("torch", "float32")})),
              "with a storage of the wrong kind");
   EXPECT_HAS(refusal(call(global("torch._utils", "_rebuild_parameter"), {})), "expected a tensor");
-  EXPECT_HAS(refusal(call(global("torch._tensor", "_rebuild_from_type_v2"), {none, none, none, none})),
-             "expected a tensor");
+  EXPECT_HAS(refusal(call(global("torch._tensor", "_rebuild_from_type_v2"), {none, none, none, none})), "expected a tensor");
   std::string rank = "(";
   for (int i = 0; i < 65; ++i) rank += integer(1);
-  EXPECT_HAS(refusal(call(global("torch._utils", "_rebuild_tensor_v2"),
-                          {kFloats, integer(0), rank + "t", rank + "t", no, ordered_dict})),
+  EXPECT_HAS(refusal(call(global("torch._utils", "_rebuild_tensor_v2"), {kFloats, integer(0), rank + "t", rank + "t", no, ordered_dict})),
              "a tensor of rank 65");
 }
 
@@ -246,8 +229,7 @@ TEST(TorchFile, ChecksTheZip) {
   EXPECT_HAS(refusal_of_file(write_zip({{{"a/data.pkl", value}, {"b/data.pkl", value}}}), ErrorKind::Input),
              "two records \"<root>/data.pkl\"");
   EXPECT_HAS(refusal_of_file(write_zip({{{"a/data.pkl", value, true}}}), ErrorKind::Input), "data.pkl is compressed");
-  EXPECT_HAS(refusal_of_file(write_zip({{{"a/data.pkl", value}, {"a/byteorder", "big"}}}), ErrorKind::Model),
-             "only little-endian");
+  EXPECT_HAS(refusal_of_file(write_zip({{{"a/data.pkl", value}, {"a/byteorder", "big"}}}), ErrorKind::Model), "only little-endian");
   ZipArchive damaged{{{"a/data.pkl", value}, {"a/data/0", std::string(16, 'x')}}};
   EXPECT_EQ(refusal_of_file(write_zip(damaged), ErrorKind::Input), "read");
   damaged.records[1].deflate = true;  // unpacked into a copy
@@ -278,16 +260,13 @@ struct Parts {
 // A node `result` = target(x and y as tensors; text for others).
 std::string node(const std::string& target, const std::string& result, const std::vector<std::string>& args) {
   std::string inputs;
-  for (const auto& a : args)
-    inputs += fmt::format(R"({}{{"name": "", "arg": {}, "kind": 1}})", inputs.empty() ? "" : ", ", a);
-  return fmt::format(
-      R"({{"target": "torch.ops.{}", "inputs": [{}], "outputs": [{{"as_tensor": {{"name": "{}"}}}}], "metadata": {{}}}})",
-      target, inputs, result);
+  for (const auto& a : args) inputs += fmt::format(R"({}{{"name": "", "arg": {}, "kind": 1}})", inputs.empty() ? "" : ", ", a);
+  return fmt::format(R"({{"target": "torch.ops.{}", "inputs": [{}], "outputs": [{{"as_tensor": {{"name": "{}"}}}}], "metadata": {{}}}})",
+                     target, inputs, result);
 }
 std::string value(const std::string& name) { return fmt::format(R"({{"as_tensor": {{"name": "{}"}}}})", name); }
 std::string access(const std::string& from, const std::string& attribute, const std::string& result) {
-  return node("export.access_subclass_inner_tensor.default", result,
-              {value(from), fmt::format(R"({{"as_string": "{}"}})", attribute)});
+  return node("export.access_subclass_inner_tensor.default", result, {value(from), fmt::format(R"({{"as_string": "{}"}})", attribute)});
 }
 std::string add(const std::string& a, const std::string& b, const std::string& result) {
   return node("aten.add.Tensor", result, {value(a), value(b)});
@@ -314,17 +293,14 @@ Result<std::unique_ptr<Method>> load_zip(const ZipArchive& zip) {
   return m;
 }
 
-Result<std::unique_ptr<Method>> load_subclass(const Parts& p, const std::string& weight,
-                                              const std::string& constants = "") {
+Result<std::unique_ptr<Method>> load_subclass(const Parts& p, const std::string& weight, const std::string& constants = "") {
   const std::string config = fmt::format(
-      R"({{"config": {{"0.weight": {{"path_name": "weight_0", "is_param": true, "use_pickle": true, "tensor_meta": {}}}}}}})",
-      kMeta);
-  return load_zip(
-      {{{"m/archive_format", "pt2"},
-        {"m/models/model.json", json_of(p)},
-        {"m/data/weights/model_weights_config.json", config},
-        {"m/data/weights/weight_0", torch_file(pickle(weight), {std::string(16, '\1')})},
-        {"m/data/constants/model_constants_config.json", fmt::format(R"({{"config": {{{}}}}})", constants)}}});
+      R"({{"config": {{"0.weight": {{"path_name": "weight_0", "is_param": true, "use_pickle": true, "tensor_meta": {}}}}}}})", kMeta);
+  return load_zip({{{"m/archive_format", "pt2"},
+                    {"m/models/model.json", json_of(p)},
+                    {"m/data/weights/model_weights_config.json", config},
+                    {"m/data/weights/weight_0", torch_file(pickle(weight), {std::string(16, '\1')})},
+                    {"m/data/constants/model_constants_config.json", fmt::format(R"({{"config": {{{}}}}})", constants)}}});
 }
 std::string refusal_of(const Result<std::unique_ptr<Method>>& m, ErrorKind kind) {
   if (m) return "read";
@@ -332,15 +308,13 @@ std::string refusal_of(const Result<std::unique_ptr<Method>>& m, ErrorKind kind)
   return m.failure().message;
 }
 
-const std::string kQuantized =
-    subclass(kInt8, dict({{"qdata", tensor(kFloats, 0, {2, 2}, {2, 1})}, {"setting", none}}));
+const std::string kQuantized = subclass(kInt8, dict({{"qdata", tensor(kFloats, 0, {2, 2}, {2, 1})}, {"setting", none}}));
 
 }  // namespace
 
 TEST(ReadPickled, InnerTensorsBecomeInputs) {
   Parts p;
-  p.nodes = access("w", "qdata", "q") + ", " + access("w", "qdata", "q2") + ", " + add("x", "q", "z") + ", " +
-            add("z", "q2", "y");
+  p.nodes = access("w", "qdata", "q") + ", " + access("w", "qdata", "q2") + ", " + add("x", "q", "z") + ", " + add("z", "q2", "y");
   auto m = load_subclass(p, kQuantized);
   ASSERT_TRUE(m) << m.failure().message;
   ASSERT_EQ((*m)->inputs.size(), 2u);
@@ -372,20 +346,15 @@ TEST(ReadPickled, RefusesWhatDoesNotFit) {
     p.nodes = nodes;
     return refusal_of(load_subclass(p, weight), kind);
   };
-  EXPECT_HAS(refused(add("x", "w", "y"), ErrorKind::Model),
-             "the weight 0.weight (torchao.quantization.Int8Tensor) is used as a whole");
+  EXPECT_HAS(refused(add("x", "w", "y"), ErrorKind::Model), "the weight 0.weight (torchao.quantization.Int8Tensor) is used as a whole");
   EXPECT_HAS(refused(access("w", "missing", "y"), ErrorKind::Input), "has no attribute \"missing\"");
-  EXPECT_HAS(refused(access("w", "setting", "y"), ErrorKind::Input),
-             "attribute \"setting\" of 0.weight is None, not a tensor");
+  EXPECT_HAS(refused(access("w", "setting", "y"), ErrorKind::Input), "attribute \"setting\" of 0.weight is None, not a tensor");
   EXPECT_HAS(refused(access("x", "qdata", "y"), ErrorKind::Input), "\"x\" is no tensor subclass");
-  EXPECT_HAS(refused(access("w", "qdata", "y") + ", " + access("w", "qdata", "y"), ErrorKind::Input),
-             "\"y\" is defined twice");
+  EXPECT_HAS(refused(access("w", "qdata", "y") + ", " + access("w", "qdata", "y"), ErrorKind::Input), "\"y\" is defined twice");
   EXPECT_HAS(refused(access("w", "qdata", "x"), ErrorKind::Input), "\"x\" is defined twice");
-  EXPECT_HAS(refused(access("w", "qdata", "y"), ErrorKind::Input,
-                     subclass(kInt8, dict({{"qdata", tensor(kFloats, 0, {4}, {1})}}))),
+  EXPECT_HAS(refused(access("w", "qdata", "y"), ErrorKind::Input, subclass(kInt8, dict({{"qdata", tensor(kFloats, 0, {4}, {1})}}))),
              "weight \"0.weight.qdata\": the graph wants f32[2, 2], the archive holds f32[4]");
-  EXPECT_HAS(refused(access("w", "qdata", "y"), ErrorKind::Model, subclass(global("os", "system"), "}")),
-             "names os.system");
+  EXPECT_HAS(refused(access("w", "qdata", "y"), ErrorKind::Model, subclass(global("os", "system"), "}")), "names os.system");
   EXPECT_HAS(refused(add("x", "w", "y"), ErrorKind::Model, str("a string")), "weight \"0.weight\" is an object");
 }
 
@@ -396,15 +365,13 @@ TEST(ReadPickled, CustomObjectsAreAnErrorOnlyWhenUsed) {
   p.specs = R"([{"parameter": {"arg": {"name": "w"}, "parameter_name": "0.weight"}},
                 {"custom_obj": {"arg": {"name": "o", "class_fqn": "__torch__.Queue"}, "custom_obj_name": "queue"}},
                 {"user_input": {"arg": {"as_tensor": {"name": "x"}}}}])";
-  const std::string constants =
-      R"("queue": {"path_name": "custom_obj_0", "is_param": false, "use_pickle": true, "tensor_meta": null})";
+  const std::string constants = R"("queue": {"path_name": "custom_obj_0", "is_param": false, "use_pickle": true, "tensor_meta": null})";
   p.nodes = access("w", "qdata", "q") + ", " + add("x", "q", "y");
   auto m = load_subclass(p, kQuantized, constants);
   ASSERT_TRUE(m) << m.failure().message;
   EXPECT_EQ((*m)->inputs.size(), 2u);
   p.nodes = node("my.pop.default", "y", {R"({"as_custom_obj": {"name": "o", "class_fqn": "__torch__.Queue"}})"});
-  EXPECT_HAS(refusal_of(load_subclass(p, kQuantized, constants), ErrorKind::Model),
-             "an object of class __torch__.Queue is used");
+  EXPECT_HAS(refusal_of(load_subclass(p, kQuantized, constants), ErrorKind::Model), "an object of class __torch__.Queue is used");
 }
 
 TEST(ReadPickled, ArchivesOfTorch27And28) {
@@ -436,12 +403,9 @@ TEST(ReadPickled, ArchivesOfTorch27And28) {
   EXPECT_TRUE(of28(weights, torch_file(pickle(dict({{"object", object}})))));
   EXPECT_HAS(refusal_of(of28(constants, torch_file(pickle(dict({{"0.weight", object}})))), ErrorKind::Model),
              "weight \"0.weight\" is an object (torch.ScriptObject)");
-  EXPECT_HAS(refusal_of(of28(weights, torch_file(pickle(dict({{"c", call(global("os", "system"), {str("id")})}})))),
-                        ErrorKind::Model),
+  EXPECT_HAS(refusal_of(of28(weights, torch_file(pickle(dict({{"c", call(global("os", "system"), {str("id")})}})))), ErrorKind::Model),
              "data/constants/model.pt: its pickle names os.system");
-  EXPECT_HAS(refusal_of(of28(torch_file(pickle("]")), constants), ErrorKind::Input),
-             "expected a dict of tensors, found a list");
-  EXPECT_HAS(refusal_of(of28(torch_file(pickle("}" + integer(1) + "Ns")), constants), ErrorKind::Input),
-             "expected a string");
+  EXPECT_HAS(refusal_of(of28(torch_file(pickle("]")), constants), ErrorKind::Input), "expected a dict of tensors, found a list");
+  EXPECT_HAS(refusal_of(of28(torch_file(pickle("}" + integer(1) + "Ns")), constants), ErrorKind::Input), "expected a string");
   EXPECT_HAS(refusal_of(of28(constants, constants), ErrorKind::Input), "weight \"0.weight\" has no tensor");
 }

@@ -60,21 +60,17 @@ inline std::string write_zip(const ZipArchive& a) {
     uint64_t flags = r.flags | (r.descriptor ? 8u : 0u);
     const std::string& local = r.local_name.empty() ? r.name : r.local_name;
     put(out, 0x04034b50, 4), put(out, 20, 2), put(out, flags, 2), put(out, method, 2), put(out, 0, 4);
-    put(out, r.descriptor ? 0 : crc, 4), put(out, r.descriptor ? 0 : packed_size, 4),
-        put(out, r.descriptor ? 0 : size, 4);
+    put(out, r.descriptor ? 0 : crc, 4), put(out, r.descriptor ? 0 : packed_size, 4), put(out, r.descriptor ? 0 : size, 4);
     put(out, local.size(), 2), put(out, r.local_extra.size(), 2);
     out += local + r.local_extra + packed;
     if (r.descriptor) put(out, 0x08074b50, 4), put(out, crc, 4), put(out, packed_size, 4), put(out, size, 4);
 
     std::string extra;
-    if (r.zip64)
-      put(extra, 1, 2), put(extra, 24, 2), put(extra, size, 8), put(extra, packed_size, 8), put(extra, offset, 8);
-    put(directory, 0x02014b50, 4), put(directory, 20, 2), put(directory, 20, 2), put(directory, flags, 2),
-        put(directory, method, 2);
+    if (r.zip64) put(extra, 1, 2), put(extra, 24, 2), put(extra, size, 8), put(extra, packed_size, 8), put(extra, offset, 8);
+    put(directory, 0x02014b50, 4), put(directory, 20, 2), put(directory, 20, 2), put(directory, flags, 2), put(directory, method, 2);
     put(directory, 0, 4), put(directory, crc, 4), put(directory, r.zip64 ? 0xffffffff : packed_size, 4);
     put(directory, r.zip64 ? 0xffffffff : size, 4), put(directory, r.name.size(), 2), put(directory, extra.size(), 2);
-    put(directory, 0, 2), put(directory, r.disk, 2), put(directory, 0, 6),
-        put(directory, r.zip64 ? 0xffffffff : offset, 4);
+    put(directory, 0, 2), put(directory, r.disk, 2), put(directory, 0, 6), put(directory, r.zip64 ? 0xffffffff : offset, 4);
     directory += r.name + extra;
   }
   uint64_t at = or_else(a.directory_offset, out.size()), size = or_else(a.directory_size, directory.size());

@@ -48,9 +48,7 @@ TEST(Zip, ReadsAnEmptyArchiveAndComments) {
 
 TEST(Zip, ReadsZip64DescriptorsAndPadding) {
   std::string padding = std::string("FB\x0c\0", 4) + std::string(12, 'Z');
-  ZipArchive archive{{{"a", "one", false, true, false, "", padding},
-                      {"b", "two", false, false, true},
-                      {"c", "three", true, true, true}},
+  ZipArchive archive{{{"a", "one", false, true, false, "", padding}, {"b", "two", false, false, true}, {"c", "three", true, true, true}},
                      true};
   std::string bytes = write_zip(archive);
   auto zip = ZipReader::open(as_bytes(bytes), "z");
@@ -95,15 +93,12 @@ TEST(Zip, IsNotFooledByAnArchiveInside) {
 }
 
 TEST(Zip, RefusesWrongSizesAndOffsets) {
-  EXPECT_HAS(refusal({{{.name = "a", .data = "1", .size = 100, .packed_size = 100}}}),
-             "do not fit before the directory");
+  EXPECT_HAS(refusal({{{.name = "a", .data = "1", .size = 100, .packed_size = 100}}}), "do not fit before the directory");
   EXPECT_HAS(refusal({{{.name = "a", .data = "1", .size = 2}}}), "stored, but with two sizes (2 and 1 bytes)");
   EXPECT_HAS(refusal({{{.name = "a", .data = "1", .offset = 1 << 20}}}), "lies outside of the archive");
   EXPECT_HAS(refusal({{{.name = "a", .data = "1", .offset = 1}}}), "no record starts at offset 1");
-  EXPECT_HAS(refusal({{{.name = "a", .data = "1", .zip64 = true, .offset = INT64_MAX}}}),
-             "lies outside of the archive");
-  EXPECT_HAS(refusal({{{.name = "a", .data = "1", .zip64 = true, .size = INT64_MAX, .packed_size = INT64_MAX}}}),
-             "do not fit");
+  EXPECT_HAS(refusal({{{.name = "a", .data = "1", .zip64 = true, .offset = INT64_MAX}}}), "lies outside of the archive");
+  EXPECT_HAS(refusal({{{.name = "a", .data = "1", .zip64 = true, .size = INT64_MAX, .packed_size = INT64_MAX}}}), "do not fit");
   EXPECT_HAS(refusal({{{.name = "a", .data = "1", .packed_size = 0xffffffff}}}), "ZIP64 sizes are missing");
   EXPECT_HAS(refusal({{{"a", "1"}}, false, "", 2}), "records do not fit into a directory");
   EXPECT_HAS(refusal({{{"a", "1"}}, false, "", 0}), "unexplained bytes in its directory");
@@ -162,8 +157,7 @@ TEST(Zip, FindsDamagedContents) {
 }
 
 TEST(Zip, AnyFlippedByteIsRefusedOrReadsWithinTheArchive) {
-  std::string whole =
-      write_zip({{{"m/a", "hello"}, {"m/b", std::string(100, 'x'), true}, {"m/c", "zip64", false, true, true}}, true});
+  std::string whole = write_zip({{{"m/a", "hello"}, {"m/b", std::string(100, 'x'), true}, {"m/c", "zip64", false, true, true}}, true});
   for (size_t i = 0; i < whole.size(); ++i)
     for (int bit = 0; bit < 8; ++bit) {
       std::string bytes = whole;

@@ -43,7 +43,8 @@ void define_activations(Table& ops) {
   ops.in_place("aten::celu_(Tensor(a!) self, Scalar alpha=1.0) -> Tensor(a!)");
   ops.in_place("aten::selu_(Tensor(a!) self) -> Tensor(a!)");
   // The slope is random while training, else the middle.
-  const std::string slopes = "Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor";
+  const std::string slopes =
+      "Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor";
   pointwise(ops, "aten::rrelu(Tensor self, " + slopes).expand([](Builder& b, const Call& c) {
     if (c.flag("training")) b.fail(c.op().name() + " in training mode: export the model after model.eval()");
     return b.call("aten.leaky_relu", {c.arg("self"), (c.number("lower", 0.125) + c.number("upper", 1.0 / 3)) / 2});
@@ -94,18 +95,23 @@ void define_activations(Table& ops) {
   ops.in_place("aten::threshold_(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)");
 
   // where(x > 0, x, weight * x), the weight along dim 1
-  ops.define("aten::prelu(Tensor self, Tensor weight) -> Tensor").dtype(same_as("self")).shape(shape_of("self"))
+  ops.define("aten::prelu(Tensor self, Tensor weight) -> Tensor")
+      .dtype(same_as("self"))
+      .shape(shape_of("self"))
       .expand([](Builder& b, const Call& c) {
         const ValueId x = c.value("self");
         const size_t rank = c.rank("self");
         Dims sizes(rank, Dim(1));
-        if (rank >= 2) sizes[1] = c.tensor("weight").sizes.empty() ? Dim(1) : c.tensor("weight").sizes[0];
-        else if (rank == 1) sizes[0] = 1;
+        if (rank >= 2)
+          sizes[1] = c.tensor("weight").sizes.empty() ? Dim(1) : c.tensor("weight").sizes[0];
+        else if (rank == 1)
+          sizes[0] = 1;
         const ValueId w = b.view(c.value("weight"), sizes);
         return b.call("aten.where.self", {b.call("aten.gt.Scalar", {x, 0}), x, b.mul(x, w)});
       });
 
-  ops.define("aten::glu(Tensor self, int dim=-1) -> Tensor").dtype(same_as("self"))
+  ops.define("aten::glu(Tensor self, int dim=-1) -> Tensor")
+      .dtype(same_as("self"))
       .shape([](const Call& c) -> Result<Dims> {
         Dims sizes = c.tensor("self").sizes;
         EDGEC_TRY(size_t d, c.axis("dim", sizes.size()));

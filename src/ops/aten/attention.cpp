@@ -127,12 +127,17 @@ Result<Dims> attention_sizes(const Call& c) {
 }  // namespace
 
 void define_attention(Table& ops) {
-  ops.define("aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool "
-             "is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor")
-      .dtype(same_as("query")).shape(attention_sizes).expand([](Builder& b, const Call& c) { return attend(b, c).out; });
+  ops.define(
+         "aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool "
+         "is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor")
+      .dtype(same_as("query"))
+      .shape(attention_sizes)
+      .expand([](Builder& b, const Call& c) { return attend(b, c).out; });
   // What torch's own decomposition leaves; the second result serves training.
-  ops.define("aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool is_causal=False, *, "
-             "Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)")
+  ops.define(
+         "aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool "
+         "is_causal=False, *, "
+         "Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)")
       .infer([](const Call& c) -> Result<std::vector<Type>> {
         EDGEC_TRY(Dims sizes, attention_sizes(c));
         const DType d = c.tensor("query").dtype;
@@ -146,7 +151,8 @@ void define_attention(Table& ops) {
       });
   // softmax, but 0 where everything is -inf
   ops.define("aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor")
-      .dtype(dtype_arg_or("dtype", same_as("self"))).shape(shape_of("self"))
+      .dtype(dtype_arg_or("dtype", same_as("self")))
+      .shape(shape_of("self"))
       .expand([](Builder& b, const Call& c) {
         const DType d = c.dtype("dtype", c.tensor("self").dtype);
         const ValueId x = b.cast(c.value("self"), d);

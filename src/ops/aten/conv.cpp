@@ -61,8 +61,7 @@ Result<Dims> conv_sizes(const Call& c) {
 }
 
 ValueId kernel_call(Builder& b, ValueId x, ValueId weight, const Arg& bias, const Conv& v) {
-  return b.call("aten.convolution",
-                {x, weight, bias, v.stride, v.before, v.dilation, v.transposed, v.output_padding, v.groups});
+  return b.call("aten.convolution", {x, weight, bias, v.stride, v.before, v.dilation, v.transposed, v.output_padding, v.groups});
 }
 
 Conv without_first(Conv v) {
@@ -148,9 +147,12 @@ ValueId convolve(Builder& b, const Call& c) {
 
 void define_conv(Table& ops) {
   // The kernel sums in the operands' dtype: half types lose too much.
-  ops.define("aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool "
-             "transposed, SymInt[] output_padding, SymInt groups) -> Tensor")
-      .dtype(same_as("input")).shape(conv_sizes).preserves_layout()
+  ops.define(
+         "aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool "
+         "transposed, SymInt[] output_padding, SymInt groups) -> Tensor")
+      .dtype(same_as("input"))
+      .shape(conv_sizes)
+      .preserves_layout()
       .kernel_dtypes({DType::F32, DType::F64, DType::U8, DType::I8, DType::I16, DType::I32, DType::I64}, DType::F32)
       .kernel("convolution.out")
       .expand([](Builder& b, const Call& c) -> std::vector<ValueId> {
@@ -169,9 +171,10 @@ void define_conv(Table& ops) {
         "aten::conv{0}d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[{0}] stride=[{1}], str padding=\"valid\", "
         "SymInt[{0}] dilation=[{1}], SymInt groups=1) -> Tensor",
         n, ones));
-    define(fmt::format("aten::conv_transpose{0}d{3}(Tensor input, Tensor weight, Tensor? bias=None, SymInt[{0}] stride=[{1}], SymInt[{0}] "
-                       "padding=[{2}], SymInt[{0}] output_padding=[{2}], SymInt groups=1, SymInt[{0}] dilation=[{1}]) -> Tensor",
-                       n, ones, zeros, n == 1 ? "" : ".input"));
+    define(
+        fmt::format("aten::conv_transpose{0}d{3}(Tensor input, Tensor weight, Tensor? bias=None, SymInt[{0}] stride=[{1}], SymInt[{0}] "
+                    "padding=[{2}], SymInt[{0}] output_padding=[{2}], SymInt groups=1, SymInt[{0}] dilation=[{1}]) -> Tensor",
+                    n, ones, zeros, n == 1 ? "" : ".input"));
   }
 }
 

@@ -30,9 +30,12 @@ ValueId reinterpreted(Builder& b, const Call& c) {
 
 void define_copies(Table& ops) {
   const auto given = [](std::string p) { return dtype_arg_or(p, same_as("self")); };
-  ops.define("aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool "
-             "non_blocking=False, MemoryFormat? memory_format=None) -> Tensor")
-      .dtype(given("dtype")).shape(shape_of("self")).any_layout();
+  ops.define(
+         "aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool "
+         "non_blocking=False, MemoryFormat? memory_format=None) -> Tensor")
+      .dtype(given("dtype"))
+      .shape(shape_of("self"))
+      .any_layout();
   cast_op(ops,
           "aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> "
           "Tensor(a)",
@@ -83,10 +86,15 @@ void define_copies(Table& ops) {
       })
       .expand(reinterpreted);
   for (const char* schema : {
-           "dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout",
+           "dropout",
+           "feature_dropout",
+           "alpha_dropout",
+           "feature_alpha_dropout",
        }) {
     ops.define(fmt::format("aten::{}(Tensor input, float p, bool train) -> Tensor", schema))
-        .dtype(same_as("input")).shape(shape_of("input")).expand([](Builder& b, const Call& c) {
+        .dtype(same_as("input"))
+        .shape(shape_of("input"))
+        .expand([](Builder& b, const Call& c) {
           if (c.flag("train") && c.number("p") != 0) b.fail(c.op().name() + " in training mode: export the model after model.eval()");
           return c.value("input");
         });
@@ -95,11 +103,15 @@ void define_copies(Table& ops) {
 
   // The value that a write of `src` into `self` leaves: src broadcast to self's sizes in self's dtype.
   ops.define("aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor")
-      .dtype(same_as("self")).shape(shape_of("self"))
+      .dtype(same_as("self"))
+      .shape(shape_of("self"))
       .expand([](Builder& b, const Call& c) { return b.expand(b.cast(c.value("src"), c.tensor("self").dtype), c.tensor("self").sizes); });
   // The one write that the Exec stage makes (passes/write_back).
   ops.define("aten::copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)")
-      .dtype(same_as("self")).shape(shape_of("self")).any_layout().kernel("copy_");
+      .dtype(same_as("self"))
+      .shape(shape_of("self"))
+      .any_layout()
+      .kernel("copy_");
 }
 
 }  // namespace edgec::ops

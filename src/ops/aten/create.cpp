@@ -119,7 +119,10 @@ void define_random(Table& ops) {
         .random()
         .kernel(name + ".out");
     ops.define("aten::" + name + "_like(Tensor self" + kFactory + ", MemoryFormat? memory_format=None) -> Tensor")
-        .dtype(like_self()).shape(shape_of("self")).random().expand([kernel](Builder& b, const Call& c) {
+        .dtype(like_self())
+        .shape(shape_of("self"))
+        .random()
+        .expand([kernel](Builder& b, const Call& c) {
           const TensorType t = result_of(b, c);
           return random_call(b, kernel.c_str(), t.sizes, t.dtype);
         });
@@ -127,7 +130,10 @@ void define_random(Table& ops) {
   const std::string integer_factory = ", *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None";
   for (const char* low : {"", ".low"})
     ops.define(fmt::format("aten::randint{}({}SymInt high, SymInt[] size{}) -> Tensor", low, *low ? "SymInt low, " : "", integer_factory))
-        .dtype(dtype_arg("dtype", DType::I64)).shape(sizes_from("size")).random().expand(random_integers);
+        .dtype(dtype_arg("dtype", DType::I64))
+        .shape(sizes_from("size"))
+        .random()
+        .expand(random_integers);
   for (const char* low : {"", ".low_dtype"})
     ops.define(fmt::format("aten::randint_like{}(Tensor self, {}SymInt high{}, MemoryFormat? memory_format=None) -> Tensor", low,
                            *low ? "SymInt low, " : "", kFactory))
@@ -136,7 +142,9 @@ void define_random(Table& ops) {
         .random()
         .expand(random_integers);
   ops.define("aten::randperm(SymInt n" + integer_factory + ") -> Tensor")
-      .dtype(dtype_arg("dtype", DType::I64)).shape([](const Call& c) -> Result<Dims> { return Dims{c.dim("n")}; }).random()
+      .dtype(dtype_arg("dtype", DType::I64))
+      .shape([](const Call& c) -> Result<Dims> { return Dims{c.dim("n")}; })
+      .random()
       .expand([](Builder& b, const Call& c) {
         const auto r = b.call_all("aten.topk", {uniform(b, {c.dim("n")}, DType::F64), c.dim("n")});
         return b.cast(r.back(), c.dtype("dtype", DType::I64));
@@ -158,16 +166,32 @@ void define_random(Table& ops) {
       .random()
       .expand([](Builder& b, const Call& c) { return chosen(b, c.tensor("self"), c.arg("p")); });
   ops.define("aten::normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor")
-      .dtype(same_as("mean")).shape(broadcast_of({"mean", "std"})).random().expand(normal);
+      .dtype(same_as("mean"))
+      .shape(broadcast_of({"mean", "std"}))
+      .random()
+      .expand(normal);
   ops.define("aten::normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None) -> Tensor")
-      .dtype(same_as("mean")).shape(shape_of("mean")).random().expand(normal);
+      .dtype(same_as("mean"))
+      .shape(shape_of("mean"))
+      .random()
+      .expand(normal);
   ops.define("aten::normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor")
-      .dtype(same_as("std")).shape(shape_of("std")).random().expand(normal);
-  ops.define("aten::normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, ScalarType? dtype=None, Layout? "
-             "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor")
-      .dtype(float_default()).shape(sizes_from("size")).random().expand(normal);
+      .dtype(same_as("std"))
+      .shape(shape_of("std"))
+      .random()
+      .expand(normal);
+  ops.define(
+         "aten::normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, ScalarType? dtype=None, Layout? "
+         "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor")
+      .dtype(float_default())
+      .shape(sizes_from("size"))
+      .random()
+      .expand(normal);
   ops.define("aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor")
-      .dtype(same_as("self")).shape(shape_of("self")).random().expand([](Builder& b, const Call& c) {
+      .dtype(same_as("self"))
+      .shape(shape_of("self"))
+      .random()
+      .expand([](Builder& b, const Call& c) {
         const double from = c.number("from"), to = c.number("to", 1);
         const TensorType& t = c.tensor("self");
         return b.add(b.mul(uniform(b, t.sizes, t.dtype), to - from), from);
@@ -175,7 +199,8 @@ void define_random(Table& ops) {
   ops.in_place("aten::uniform_(Tensor(a!) self, float from=0., float to=1., *, Generator? generator=None) -> Tensor(a!)");
 
   // The runtime's kernel does not scale by 1 / (1 - p).
-  ops.define("aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)").random()
+  ops.define("aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)")
+      .random()
       .infer([](const Call& c) -> Result<std::vector<Type>> {
         const Dims& sizes = c.tensor("input").sizes;
         return std::vector<Type>{Type::of({c.tensor("input").dtype, sizes, {}, {}}), Type::of({DType::Bool, sizes, {}, {}})};
@@ -195,13 +220,21 @@ void define_random(Table& ops) {
 void define_create(Table& ops) {
   const std::string factory = kFactory, like = factory + ", MemoryFormat? memory_format=None";
   ops.define("aten::full(SymInt[] size, Scalar fill_value" + factory + ") -> Tensor")
-      .dtype(number_dtype("fill_value")).shape(sizes_from("size")).kernel("full.out");
+      .dtype(number_dtype("fill_value"))
+      .shape(sizes_from("size"))
+      .kernel("full.out");
   ops.define("aten::full_like(Tensor self, Scalar fill_value" + like + ") -> Tensor")
-      .dtype(like_self()).shape(shape_of("self")).expand([](Builder& b, const Call& c) { return filled(b, c, c.arg("fill_value")); });
+      .dtype(like_self())
+      .shape(shape_of("self"))
+      .expand([](Builder& b, const Call& c) { return filled(b, c, c.arg("fill_value")); });
   ops.define("aten::new_full(Tensor self, SymInt[] size, Scalar fill_value" + factory + ") -> Tensor")
-      .dtype(like_self()).shape(sizes_from("size")).expand([](Builder& b, const Call& c) { return filled(b, c, c.arg("fill_value")); });
+      .dtype(like_self())
+      .shape(sizes_from("size"))
+      .expand([](Builder& b, const Call& c) { return filled(b, c, c.arg("fill_value")); });
   ops.define("aten::scalar_tensor(Scalar s" + factory + ") -> Tensor")
-      .dtype(float_default()).shape(scalar_shape()).expand([](Builder& b, const Call& c) { return filled(b, c, c.arg("s")); });
+      .dtype(float_default())
+      .shape(scalar_shape())
+      .expand([](Builder& b, const Call& c) { return filled(b, c, c.arg("s")); });
 
   filler(ops, "aten::zeros(SymInt[] size" + factory + ") -> Tensor", float_default(), sizes_from("size"), 0);
   filler(ops, "aten::ones(SymInt[] size" + factory + ") -> Tensor", float_default(), sizes_from("size"), 1);
@@ -220,9 +253,13 @@ void define_create(Table& ops) {
   filler(ops, "aten::zero(Tensor self) -> Tensor", same_as("self"), shape_of("self"), 0);
   ops.in_place("aten::zero_(Tensor(a!) self) -> Tensor(a!)");
   ops.define("aten::fill.Scalar(Tensor self, Scalar value) -> Tensor")
-      .dtype(same_as("self")).shape(shape_of("self")).expand([](Builder& b, const Call& c) { return filled(b, c, c.arg("value")); });
+      .dtype(same_as("self"))
+      .shape(shape_of("self"))
+      .expand([](Builder& b, const Call& c) { return filled(b, c, c.arg("value")); });
   ops.define("aten::fill.Tensor(Tensor self, Tensor value) -> Tensor")
-      .dtype(same_as("self")).shape(shape_of("self")).expand([](Builder& b, const Call& c) {
+      .dtype(same_as("self"))
+      .shape(shape_of("self"))
+      .expand([](Builder& b, const Call& c) {
         const TensorType& t = c.tensor("self");
         return c.is_tensor("value") ? b.expand(b.cast(c.value("value"), t.dtype), t.sizes) : filled(b, c, c.arg("value"));
       });
@@ -230,26 +267,34 @@ void define_create(Table& ops) {
   ops.in_place("aten::fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)");
 
   ops.define("aten::arange.start_step(Scalar start, Scalar end, Scalar step=1" + factory + ") -> Tensor")
-      .dtype(range_dtype).shape(range_sizes).kernel("arange.start_out");
+      .dtype(range_dtype)
+      .shape(range_sizes)
+      .kernel("arange.start_out");
   for (const char* schema : {"aten::arange(Scalar end", "aten::arange.start(Scalar start, Scalar end"})
     ops.define(schema + factory + ") -> Tensor").dtype(range_dtype).shape(range_sizes).expand([](Builder& b, const Call& c) {
       const Range r = range_of(c);
       return b.call("aten.arange.start_step", {r.start, r.end, r.step}, {{"dtype", result_of(b, c).dtype}});
     });
   ops.define("aten::linspace(Scalar start, Scalar end, int steps" + factory + ") -> Tensor")
-      .dtype(float_default()).shape(steps_size).expand([](Builder& b, const Call& c) {
+      .dtype(float_default())
+      .shape(steps_size)
+      .expand([](Builder& b, const Call& c) {
         const DType d = c.dtype("dtype", DType::F32);
         return b.cast(spaced(b, c, spacing_dtype(d)), d);
       });
   ops.define("aten::logspace(Scalar start, Scalar end, int steps, float base=10." + factory + ") -> Tensor")
-      .dtype(float_default()).shape(steps_size).expand([](Builder& b, const Call& c) {
+      .dtype(float_default())
+      .shape(steps_size)
+      .expand([](Builder& b, const Call& c) {
         const DType d = c.dtype("dtype", DType::F32);
         return b.cast(b.call("aten.pow.Scalar", {c.arg("base"), spaced(b, c, spacing_dtype(d))}), d);
       });
   for (const bool square : {true, false})
     ops.define((square ? "aten::eye(SymInt n" : "aten::eye.m(SymInt n, SymInt m") + factory + ") -> Tensor")
         .dtype(float_default())
-        .shape([square](const Call& c) -> Result<Dims> { return Dims{c.dim("n"), c.dim(square ? "n" : "m")}; })
+        .shape([square](const Call& c) -> Result<Dims> {
+          return Dims{c.dim("n"), c.dim(square ? "n" : "m")};
+        })
         .expand([square](Builder& b, const Call& c) {
           const ValueId rows = iota(b, c.dim("n"), DType::I64, 0, 2), columns = iota(b, c.dim(square ? "n" : "m"), DType::I64, 1, 2);
           return b.cast(b.call("aten.eq.Tensor", {rows, columns}), c.dtype("dtype", DType::F32));

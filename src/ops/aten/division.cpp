@@ -69,28 +69,33 @@ ValueId divided(Builder& b, const Call& c) {
 }
 
 DTypeRule dtype_by_mode() {
-  return [](const Call& c) -> Result<DType> {
-    return c.has("rounding_mode") ? promoted(kBoth)(c) : promoted_float(kBoth)(c);
-  };
+  return [](const Call& c) -> Result<DType> { return c.has("rounding_mode") ? promoted(kBoth)(c) : promoted_float(kBoth)(c); };
 }
 
 void define_divisions(Table& ops) {
   for (const std::string name : {"div", "divide"})
     for (const std::string kind : {"Tensor", "Scalar"}) {
       ops.define(fmt::format("aten::{}.{}_mode(Tensor self, {} other, *, str? rounding_mode) -> Tensor", name, kind, kind))
-          .dtype(dtype_by_mode()).shape(broadcast_of(kBoth)).expand(divided);
+          .dtype(dtype_by_mode())
+          .shape(broadcast_of(kBoth))
+          .expand(divided);
       ops.in_place(fmt::format("aten::{}_.{}_mode(Tensor(a!) self, {} other, *, str? rounding_mode) -> Tensor(a!)", name, kind, kind));
     }
   // The kernel is right for integers, where it divides exactly.
   ops.define("aten::floor_divide(Tensor self, Tensor other) -> Tensor")
-      .dtype(promoted(kBoth)).shape(broadcast_of(kBoth)).preserves_layout().promotes(kBoth).kernel("floor_divide.out")
+      .dtype(promoted(kBoth))
+      .shape(broadcast_of(kBoth))
+      .preserves_layout()
+      .promotes(kBoth)
+      .kernel("floor_divide.out")
       .expand([](Builder& b, const Call& c) -> Values {
         const DType d = c.promoted({"self", "other"});
         if (c.is_tensor("self") && c.is_tensor("other") && !is_float(d)) return keep_whole();
         return {floor_divided(b, operands(b, c, "self", "other"))};
       });
   ops.define("aten::floor_divide.Scalar(Tensor self, Scalar other) -> Tensor")
-      .dtype(promoted(kBoth)).shape(shape_of("self"))
+      .dtype(promoted(kBoth))
+      .shape(shape_of("self"))
       .expand([](Builder& b, const Call& c) { return floor_divided(b, operands(b, c, "self", "other")); });
   ops.in_place("aten::floor_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "aten.floor_divide");
   ops.in_place("aten::floor_divide_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)");
@@ -127,12 +132,19 @@ void define_remainders(Table& ops) {
         .kernel(name + ".Tensor_out")
         .expand(expansion);
     ops.define("aten::" + name + ".Scalar(Tensor self, Scalar other) -> Tensor")
-        .dtype(promoted(kBoth)).shape(shape_of("self")).preserves_layout().promotes(kBoth).kernel(name + ".Scalar_out").expand(expansion);
+        .dtype(promoted(kBoth))
+        .shape(shape_of("self"))
+        .preserves_layout()
+        .promotes(kBoth)
+        .kernel(name + ".Scalar_out")
+        .expand(expansion);
     for (const char* kind : {"Tensor", "Scalar"})
       ops.in_place(fmt::format("aten::{0}_.{1}(Tensor(a!) self, {1} other) -> Tensor(a!)", name, kind));
   }
   ops.define("aten::remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor")
-      .dtype(promoted(kBoth)).shape(shape_of("other")).expand(remainder);
+      .dtype(promoted(kBoth))
+      .shape(shape_of("other"))
+      .expand(remainder);
 }
 
 // ---- powers --------------------------------------------------------------------------------------------------------------------------
@@ -212,14 +224,26 @@ ValueId float_power(Builder& b, const Call& c) {
 
 void define_powers(Table& ops) {
   ops.define("aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor")
-      .dtype(promoted(kPower)).shape(shape_of("self")).preserves_layout().promotes(kPower)
-      .kernel("pow.Tensor_Scalar_out").expand(power_by_number);
+      .dtype(promoted(kPower))
+      .shape(shape_of("self"))
+      .preserves_layout()
+      .promotes(kPower)
+      .kernel("pow.Tensor_Scalar_out")
+      .expand(power_by_number);
   ops.define("aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor")
-      .dtype(promoted(kPower)).shape(broadcast_of(kPower)).preserves_layout().promotes(kPower)
-      .kernel("pow.Tensor_Tensor_out").expand(power_by_tensor);
+      .dtype(promoted(kPower))
+      .shape(broadcast_of(kPower))
+      .preserves_layout()
+      .promotes(kPower)
+      .kernel("pow.Tensor_Tensor_out")
+      .expand(power_by_tensor);
   ops.define("aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor")
-      .dtype(promoted(kPower)).shape(shape_of("exponent")).preserves_layout().promotes(kPower)
-      .kernel("pow.Scalar_out").expand(power_by_tensor);
+      .dtype(promoted(kPower))
+      .shape(shape_of("exponent"))
+      .preserves_layout()
+      .promotes(kPower)
+      .kernel("pow.Scalar_out")
+      .expand(power_by_tensor);
   ops.in_place("aten::pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)", "aten.pow.Tensor_Scalar");
   ops.in_place("aten::pow_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)", "aten.pow.Tensor_Tensor");
   for (const char* schema : {"aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
@@ -231,7 +255,9 @@ void define_powers(Table& ops) {
   ops.define("aten::square(Tensor self) -> Tensor")
       .dtype([](const Call& c) -> Result<DType> { return c.tensor("self").dtype == DType::Bool ? DType::I64 : c.tensor("self").dtype; })
       .shape(shape_of("self"))
-      .expand([](Builder& b, const Call& c) { return b.call("aten.pow.Tensor_Scalar", {c.arg("self"), 2}); });
+      .expand([](Builder& b, const Call& c) {
+        return b.call("aten.pow.Tensor_Scalar", {c.arg("self"), 2});
+      });
   ops.in_place("aten::square_(Tensor(a!) self) -> Tensor(a!)");
 }
 

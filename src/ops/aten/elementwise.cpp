@@ -61,7 +61,11 @@ void arithmetic(Table& ops, const std::string& name, const std::string& alias, b
   const std::string a = alpha ? kAlpha : "", sa = alpha ? kScalarAlpha : "";
   const auto rule = to_float ? promoted_float(kBoth) : promoted(kBoth);
   ops.define("aten::" + name + ".Tensor(Tensor self, Tensor other" + a + ") -> Tensor")
-      .dtype(rule).shape(broadcast_of(kBoth)).preserves_layout().in_place_ok().promotes(kBoth, to_float)
+      .dtype(rule)
+      .shape(broadcast_of(kBoth))
+      .preserves_layout()
+      .in_place_ok()
+      .promotes(kBoth, to_float)
       .kernel(name + ".out")
       .expand([name, alpha](Builder& b, const Call& c) -> Values {
         if (!c.is_tensor("self")) return {with_number_first(b, c, name)};
@@ -70,9 +74,15 @@ void arithmetic(Table& ops, const std::string& name, const std::string& alias, b
         return keep_whole();
       });
   Def with_number = ops.define("aten::" + name + ".Scalar(Tensor self, Scalar other" + sa + ") -> Tensor")
-      .dtype(rule).shape(shape_of("self")).preserves_layout().in_place_ok().kernel(name + ".Scalar_out");
-  if (to_float) with_number.expand(divided_by_number);
-  else with_number.promotes(kBoth);
+                        .dtype(rule)
+                        .shape(shape_of("self"))
+                        .preserves_layout()
+                        .in_place_ok()
+                        .kernel(name + ".Scalar_out");
+  if (to_float)
+    with_number.expand(divided_by_number);
+  else
+    with_number.promotes(kBoth);
   for (const auto& [kind, more] : {std::pair("Tensor", a), std::pair("Scalar", sa)}) {
     ops.in_place(fmt::format("aten::{0}_.{1}(Tensor(a!) self, {1} other{2}) -> Tensor(a!)", name, kind, more));
     if (alias.empty()) continue;
@@ -85,7 +95,10 @@ void arithmetic(Table& ops, const std::string& name, const std::string& alias, b
 // `mirrored`: the comparison with its sides exchanged.
 void comparison(Table& ops, const std::string& name, const std::string& mirrored, const std::string& alias) {
   ops.define("aten::" + name + ".Tensor(Tensor self, Tensor other) -> Tensor")
-      .dtype(fixed(DType::Bool)).shape(broadcast_of(kBoth)).preserves_layout().promotes(kBoth)
+      .dtype(fixed(DType::Bool))
+      .shape(broadcast_of(kBoth))
+      .preserves_layout()
+      .promotes(kBoth)
       .kernel(name + ".Tensor_out")
       .expand([name, mirrored](Builder& b, const Call& c) -> Values {
         if (!c.is_tensor("self")) return {b.call("aten." + mirrored + ".Scalar", {c.arg("other"), c.arg("self")})};
@@ -93,7 +106,10 @@ void comparison(Table& ops, const std::string& name, const std::string& mirrored
         return {b.call("aten." + name + ".Scalar", {c.arg("self"), c.arg("other")})};
       });
   ops.define("aten::" + name + ".Scalar(Tensor self, Scalar other) -> Tensor")
-      .dtype(fixed(DType::Bool)).shape(shape_of("self")).preserves_layout().promotes(kBoth)
+      .dtype(fixed(DType::Bool))
+      .shape(shape_of("self"))
+      .preserves_layout()
+      .promotes(kBoth)
       .kernel(name + ".Scalar_out");
   for (const char* kind : {"Tensor", "Scalar"}) {
     ops.in_place(fmt::format("aten::{0}_.{1}(Tensor(a!) self, {1} other) -> Tensor(a!)", name, kind));
@@ -113,9 +129,14 @@ void define_arithmetic(Table& ops) {
     ops.in_place(fmt::format("aten::true_divide_.{0}(Tensor(a!) self, {0} other) -> Tensor(a!)", kind));
   }
   ops.define("aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor")
-      .dtype(promoted(kBoth)).shape(shape_of("self")).preserves_layout().promotes(kBoth).kernel("rsub.Scalar_out");
+      .dtype(promoted(kBoth))
+      .shape(shape_of("self"))
+      .preserves_layout()
+      .promotes(kBoth)
+      .kernel("rsub.Scalar_out");
   ops.define("aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor")
-      .dtype(promoted(kBoth)).shape(broadcast_of(kBoth))
+      .dtype(promoted(kBoth))
+      .shape(broadcast_of(kBoth))
       .expand([](Builder& b, const Call& c) {
         if (!c.is_tensor("other")) return b.call("aten.rsub.Scalar", {c.arg("self"), c.arg("other"), c.arg("alpha")});
         return b.call("aten.sub.Tensor", {c.arg("other"), c.arg("self")}, alpha_of(c, true));
@@ -132,12 +153,17 @@ void define_comparisons(Table& ops) {
 
   for (const char* name : {"maximum", "minimum"})
     ops.define(fmt::format("aten::{}(Tensor self, Tensor other) -> Tensor", name))
-        .dtype(promoted(kBoth)).shape(broadcast_of(kBoth)).preserves_layout().in_place_ok().promotes(kBoth)
+        .dtype(promoted(kBoth))
+        .shape(broadcast_of(kBoth))
+        .preserves_layout()
+        .in_place_ok()
+        .promotes(kBoth)
         .kernel(fmt::format("{}.out", name));
   // Like maximum and minimum, but a NaN gives the other operand.
   for (const std::string name : {"max", "min"})
     ops.define(fmt::format("aten::f{}(Tensor self, Tensor other) -> Tensor", name))
-        .dtype(promoted(kBoth)).shape(broadcast_of(kBoth))
+        .dtype(promoted(kBoth))
+        .shape(broadcast_of(kBoth))
         .expand([name](Builder& b, const Call& c) {
           const DType d = c.promoted({"self", "other"});
           const ValueId x = b.cast(c.value("self"), d), y = b.cast(c.value("other"), d), either = b.call("aten." + name + "imum", {x, y});
@@ -146,7 +172,8 @@ void define_comparisons(Table& ops) {
         });
 
   ops.define("aten::isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor")
-      .dtype(fixed(DType::Bool)).shape(broadcast_of(kBoth))
+      .dtype(fixed(DType::Bool))
+      .shape(broadcast_of(kBoth))
       .expand([](Builder& b, const Call& c) {
         const ValueId x = c.value("self"), y = c.value("other");
         const DType d = c.tensor("self").dtype;
@@ -165,17 +192,28 @@ void define_comparisons(Table& ops) {
 // & | ^ by their operators' names, `__and__`, `__iand__`.
 void bitwise(Table& ops, const std::string& name) {
   ops.define("aten::bitwise_" + name + ".Tensor(Tensor self, Tensor other) -> Tensor")
-      .dtype(promoted(kBoth)).shape(broadcast_of(kBoth)).preserves_layout().promotes(kBoth).kernel("bitwise_" + name + ".Tensor_out")
+      .dtype(promoted(kBoth))
+      .shape(broadcast_of(kBoth))
+      .preserves_layout()
+      .promotes(kBoth)
+      .kernel("bitwise_" + name + ".Tensor_out")
       .expand([name](Builder& b, const Call& c) -> Values {
         if (c.is_tensor("self") && c.is_tensor("other")) return keep_whole();
         const char* number = c.is_tensor("self") ? "other" : "self";
         return {b.call("aten.bitwise_" + name + ".Scalar", {c.arg(c.is_tensor("self") ? "self" : "other"), c.arg(number)})};
       });
   ops.define("aten::bitwise_" + name + ".Scalar(Tensor self, Scalar other) -> Tensor")
-      .dtype(promoted(kBoth)).shape(shape_of("self")).preserves_layout().promotes(kBoth).kernel("bitwise_" + name + ".Scalar_out");
+      .dtype(promoted(kBoth))
+      .shape(shape_of("self"))
+      .preserves_layout()
+      .promotes(kBoth)
+      .kernel("bitwise_" + name + ".Scalar_out");
   ops.define("aten::bitwise_" + name + ".Scalar_Tensor(Scalar self, Tensor other) -> Tensor")
-      .dtype(promoted(kBoth)).shape(shape_of("other"))
-      .expand([name](Builder& b, const Call& c) { return b.call("aten.bitwise_" + name + ".Scalar", {c.arg("other"), c.arg("self")}); });
+      .dtype(promoted(kBoth))
+      .shape(shape_of("other"))
+      .expand([name](Builder& b, const Call& c) {
+        return b.call("aten.bitwise_" + name + ".Scalar", {c.arg("other"), c.arg("self")});
+      });
   for (const std::string kind : {"Tensor", "Scalar"}) {
     synonym(ops, fmt::format("aten::__{}__.{}(Tensor self, {} other) -> Tensor", name, kind, kind), "aten.bitwise_" + name + "." + kind);
     ops.in_place(fmt::format("aten::bitwise_{0}_.{1}(Tensor(a!) self, {1} other) -> Tensor(a!)", name, kind));
@@ -217,7 +255,12 @@ Values shifted(Builder& b, const Call& c, const std::string& name) {
 void shifts(Table& ops, const std::string& name, const std::string& sign) {
   const auto expansion = [name](Builder& b, const Call& c) { return shifted(b, c, name); };
   ops.define("aten::" + name + ".Tensor(Tensor self, Tensor other) -> Tensor")
-      .dtype(promoted(kBoth)).shape(broadcast_of(kBoth)).preserves_layout().promotes(kBoth).kernel(name + ".Tensor_out").expand(expansion);
+      .dtype(promoted(kBoth))
+      .shape(broadcast_of(kBoth))
+      .preserves_layout()
+      .promotes(kBoth)
+      .kernel(name + ".Tensor_out")
+      .expand(expansion);
   ops.define("aten::" + name + ".Tensor_Scalar(Tensor self, Scalar other) -> Tensor")
       .dtype(promoted(kBoth))
       .shape(shape_of("self"))
@@ -226,7 +269,9 @@ void shifts(Table& ops, const std::string& name, const std::string& sign) {
       .kernel(name + ".Tensor_Scalar_out")
       .expand(expansion);
   ops.define("aten::" + name + ".Scalar_Tensor(Scalar self, Tensor other) -> Tensor")
-      .dtype(promoted(kBoth)).shape(shape_of("other")).expand(expansion);
+      .dtype(promoted(kBoth))
+      .shape(shape_of("other"))
+      .expand(expansion);
   ops.in_place("aten::" + name + "_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)");
   ops.in_place("aten::" + name + "_.Tensor_Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)");
   for (const std::string kind : {"Tensor", "Scalar"}) {
@@ -255,7 +300,10 @@ void define_logic(Table& ops) {
 
 void define_where(Table& ops) {
   ops.define("aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor")
-      .dtype(promoted(kBoth)).shape(broadcast_of({"condition", "self", "other"})).preserves_layout().promotes(kBoth)
+      .dtype(promoted(kBoth))
+      .shape(broadcast_of({"condition", "self", "other"}))
+      .preserves_layout()
+      .promotes(kBoth)
       .kernel("where.self_out")
       .expand([](Builder& b, const Call& c) -> Values {
         if (c.is_tensor("self") && c.is_tensor("other")) return keep_whole();
@@ -267,9 +315,18 @@ void define_where(Table& ops) {
 void define_clamp(Table& ops) {
   const std::vector<std::string> limits = {"self", "min", "max"};
   ops.define("aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor")
-      .dtype(promoted(limits)).shape(shape_of("self")).preserves_layout().in_place_ok().promotes(limits).kernel("clamp.out");
+      .dtype(promoted(limits))
+      .shape(shape_of("self"))
+      .preserves_layout()
+      .in_place_ok()
+      .promotes(limits)
+      .kernel("clamp.out");
   ops.define("aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor")
-      .dtype(promoted(limits)).shape(broadcast_of(limits)).preserves_layout().promotes(limits).kernel("clamp.Tensor_out")
+      .dtype(promoted(limits))
+      .shape(broadcast_of(limits))
+      .preserves_layout()
+      .promotes(limits)
+      .kernel("clamp.Tensor_out")
       .expand([](Builder& b, const Call& c) -> Values {
         const DType d = c.promoted({"self", "min", "max"});
         bool numbers = false;
@@ -289,10 +346,14 @@ void define_clamp(Table& ops) {
   }
   for (const std::string side : {"min", "max"}) {
     ops.define(fmt::format("aten::clamp_{0}(Tensor self, Scalar {0}) -> Tensor", side))
-        .dtype(promoted({"self", side})).shape(shape_of("self"))
-        .expand([side](Builder& b, const Call& c) { return b.call("aten.clamp", {c.arg("self")}, {{side, c.arg(side)}}); });
+        .dtype(promoted({"self", side}))
+        .shape(shape_of("self"))
+        .expand([side](Builder& b, const Call& c) {
+          return b.call("aten.clamp", {c.arg("self")}, {{side, c.arg(side)}});
+        });
     ops.define(fmt::format("aten::clamp_{0}.Tensor(Tensor self, Tensor {0}) -> Tensor", side))
-        .dtype(promoted({"self", side})).shape(broadcast_of({"self", side}))
+        .dtype(promoted({"self", side}))
+        .shape(broadcast_of({"self", side}))
         .expand([side](Builder& b, const Call& c) {
           if (!c.is_tensor(side)) return b.call("aten.clamp", {c.arg("self")}, {{side, c.arg(side)}});
           return b.call(side == "min" ? "aten.maximum" : "aten.minimum", {c.arg("self"), c.arg(side)});
@@ -339,7 +400,8 @@ void define_of_three(Table& ops) {
     const bool divides = name == "addcdiv";
     const std::vector<std::string> all = {"self", "tensor1", "tensor2"};
     ops.define("aten::" + name + "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor")
-        .dtype(promoted(all)).shape(broadcast_of(all))
+        .dtype(promoted(all))
+        .shape(broadcast_of(all))
         .expand([all, divides](Builder& b, const Call& c) {
           return in_common(b, c, all, [&](const Values& v) {
             const ValueId scaled = is_one(c.arg("value")) ? v[1] : b.mul(v[1], c.arg("value"));
@@ -350,7 +412,9 @@ void define_of_three(Table& ops) {
   }
   for (const char* kind : {"Scalar", "Tensor"}) {
     ops.define(fmt::format("aten::lerp.{0}(Tensor self, Tensor end, {0} weight) -> Tensor", kind))
-        .dtype(promoted({"self", "end"})).shape(broadcast_of({"self", "end", "weight"})).expand(interpolated);
+        .dtype(promoted({"self", "end"}))
+        .shape(broadcast_of({"self", "end", "weight"}))
+        .expand(interpolated);
     ops.in_place(fmt::format("aten::lerp_.{0}(Tensor(a!) self, Tensor end, {0} weight) -> Tensor(a!)", kind));
   }
 }

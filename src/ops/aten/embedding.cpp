@@ -44,8 +44,8 @@ Result<std::vector<Type>> bag_types(const Call& c) {
 // The bag of every index: how many offsets do not lie behind it, less one.
 ValueId bag_of_index(Builder& b, const Call& c) {
   const Dim n = c.tensor("indices").sizes[0], offsets = c.tensor("offsets").sizes[0];
-  const ValueId starts = b.call("aten.scatter_add", {b.full({n + 1}, 0, DType::I64), 0, b.cast(c.value("offsets"), DType::I64),
-                                                     b.full({offsets}, 1, DType::I64)});
+  const ValueId starts = b.call(
+      "aten.scatter_add", {b.full({n + 1}, 0, DType::I64), 0, b.cast(c.value("offsets"), DType::I64), b.full({offsets}, 1, DType::I64)});
   return b.sub(b.call("aten.cumsum", {slice(b, starts, 0, 0, n), 0}), 1);
 }
 
@@ -103,7 +103,9 @@ Values embedding_bag(Builder& b, const Call& c) {
 }  // namespace
 
 void define_embedding(Table& ops) {
-  ops.define("aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor")
+  ops.define(
+         "aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> "
+         "Tensor")
       .dtype(same_as("weight"))
       .shape([](const Call& c) -> Result<Dims> {
         if (c.rank("weight") != 2) return model_error("embedding: the weight must be a matrix, it is " + str(c.tensor("weight").sizes));
@@ -116,15 +118,20 @@ void define_embedding(Table& ops) {
   const std::string first = "(Tensor weight, Tensor indices, Tensor offsets, ", results = " -> (Tensor, Tensor, Tensor, Tensor)";
   const std::string with_defaults =
       "bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False";
-  const std::string without_defaults = "bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx)";
+  const std::string without_defaults =
+      "bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx)";
   ops.define("aten::embedding_bag" + first + with_defaults + ")" + results).infer(bag_types).expand(embedding_bag);
   ops.define("aten::embedding_bag.padding_idx" + first + without_defaults + results).infer(bag_types).expand(embedding_bag);
   for (const char* name : {"_embedding_bag", "_embedding_bag_forward_only"})
-    ops.define(std::string("aten::") + name + first + with_defaults + ", int padding_idx=-1)" + results).infer(bag_types).expand(embedding_bag);
+    ops.define(std::string("aten::") + name + first + with_defaults + ", int padding_idx=-1)" + results)
+        .infer(bag_types)
+        .expand(embedding_bag);
 
-  ops.define("aten::one_hot(Tensor self, int num_classes=-1) -> Tensor").dtype(fixed(DType::I64))
+  ops.define("aten::one_hot(Tensor self, int num_classes=-1) -> Tensor")
+      .dtype(fixed(DType::I64))
       .shape([](const Call& c) -> Result<Dims> {
-        if (c.integer("num_classes") < 0) return model_error("one_hot: num_classes must be given, the largest index is not known before the model runs");
+        if (c.integer("num_classes") < 0)
+          return model_error("one_hot: num_classes must be given, the largest index is not known before the model runs");
         Dims sizes = c.tensor("self").sizes;
         sizes.push_back(c.dim("num_classes"));
         return sizes;

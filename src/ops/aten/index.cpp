@@ -294,15 +294,20 @@ ValueId scatter_reduce(Builder& b, const Call& c) {
   s.include_self = c.flag("include_self");
   const std::string reduce = c.string("reduce");
   ValueId r;
-  if (reduce == "sum") r = scatter_sum(b, s, start_of(b, s, 0), s.src);
-  else if (reduce == "mean") r = scatter_mean(b, s);
-  else if (reduce == "prod") r = scatter_product(b, s);
-  else if (reduce == "amax") r = scatter_max(b, s);
+  if (reduce == "sum")
+    r = scatter_sum(b, s, start_of(b, s, 0), s.src);
+  else if (reduce == "mean")
+    r = scatter_mean(b, s);
+  else if (reduce == "prod")
+    r = scatter_product(b, s);
+  else if (reduce == "amax")
+    r = scatter_max(b, s);
   else if (reduce == "amin") {
     s.self = reversed(b, s.self, s.dtype);
     s.src = reversed(b, s.src, s.dtype);
     r = reversed(b, scatter_max(b, s), s.dtype);
-  } else b.fail("scatter_reduce: unknown reduction " + reduce);
+  } else
+    b.fail("scatter_reduce: unknown reduction " + reduce);
   return b.view(r, c.tensor("self").sizes);
 }
 
@@ -419,37 +424,48 @@ void define_index(Table& ops) {
   ops.define("aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor").infer(index_types).kernel("index.Tensor_out").expand(index);
   synonym(ops, "aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", "aten.index.Tensor");
   ops.define("aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor")
-      .dtype(same_as("self")).shape(shape_of("self")).in_place_ok().kernel("index_put.out").expand(index_put);
+      .dtype(same_as("self"))
+      .shape(shape_of("self"))
+      .in_place_ok()
+      .kernel("index_put.out")
+      .expand(index_put);
   ops.in_place("aten::index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)");
   synonym(ops, "aten::_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", "aten.index_put");
 
   ops.define("aten::index_select(Tensor self, int dim, Tensor index) -> Tensor")
-      .dtype(same_as("self")).shape(selected_along_dim("index")).kernel("index_select.out")
+      .dtype(same_as("self"))
+      .shape(selected_along_dim("index"))
+      .kernel("index_select.out")
       .expand([](Builder& b, const Call& c) -> std::vector<ValueId> {
         if (!is_empty(c.tensor("self").sizes)) return keep_whole();
         return {b.full(replaced(c.tensor("self").sizes, axis_of(b, c, "dim", c.rank("self")), numel(c.tensor("index").sizes)), 0,
                        c.tensor("self").dtype)};
       });
   ops.define("aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor")
-      .dtype(same_as("self")).shape(shape_of("self"))
+      .dtype(same_as("self"))
+      .shape(shape_of("self"))
       .expand([](Builder& b, const Call& c) { return put_along(b, c, source_along(b, c), false); });
   ops.in_place("aten::index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)");
   ops.define("aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor")
-      .dtype(same_as("self")).shape(shape_of("self")).expand([](Builder& b, const Call& c) {
+      .dtype(same_as("self"))
+      .shape(shape_of("self"))
+      .expand([](Builder& b, const Call& c) {
         const ValueId source = source_along(b, c);
         return put_along(b, c, c.number("alpha", 0) == 1 ? source : b.mul(source, c.arg("alpha")), true);
       });
   ops.in_place("aten::index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor(a!)");
   for (const char* kind : {"Scalar", "Tensor"}) {
     ops.define(fmt::format("aten::index_fill.int_{0}(Tensor self, int dim, Tensor index, {0} value) -> Tensor", kind))
-        .dtype(same_as("self")).shape(shape_of("self")).expand([](Builder& b, const Call& c) {
-          return put_along(b, c, number_or_tensor(b, c, "value", c.tensor("self").dtype), false);
-        });
+        .dtype(same_as("self"))
+        .shape(shape_of("self"))
+        .expand([](Builder& b, const Call& c) { return put_along(b, c, number_or_tensor(b, c, "value", c.tensor("self").dtype), false); });
     ops.in_place(fmt::format("aten::index_fill_.int_{0}(Tensor(a!) self, int dim, Tensor index, {0} value) -> Tensor(a!)", kind));
   }
 
   ops.define("aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor")
-      .dtype(same_as("self")).shape(shape_of("index")).kernel("gather.out")
+      .dtype(same_as("self"))
+      .shape(shape_of("index"))
+      .kernel("gather.out")
       .expand([](Builder& b, const Call& c) -> std::vector<ValueId> {
         if (is_empty(c.tensor("index").sizes)) return {b.full(c.tensor("index").sizes, 0, c.tensor("self").dtype)};
         return for_kernel(b, c, c.tensor("index").sizes);
@@ -469,14 +485,20 @@ void define_index(Table& ops) {
   ops.in_place("aten::scatter_.value(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)");
   ops.in_place("aten::scatter_add_(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)");
   ops.define("aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor")
-      .dtype(same_as("self")).shape(shape_of("self")).expand(scatter_reduce);
+      .dtype(same_as("self"))
+      .shape(shape_of("self"))
+      .expand(scatter_reduce);
   ops.in_place(
       "aten::scatter_reduce_.two(Tensor(a!) self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor(a!)");
   ops.define("aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor")
-      .dtype(same_as("self")).shape(shape_of("self")).expand([](Builder& b, const Call& c) { return scatter_with(b, c, c.value("src")); });
+      .dtype(same_as("self"))
+      .shape(shape_of("self"))
+      .expand([](Builder& b, const Call& c) { return scatter_with(b, c, c.value("src")); });
   ops.in_place("aten::scatter_.reduce(Tensor(a!) self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor(a!)");
   ops.define("aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor")
-      .dtype(same_as("self")).shape(shape_of("self")).expand([](Builder& b, const Call& c) {
+      .dtype(same_as("self"))
+      .shape(shape_of("self"))
+      .expand([](Builder& b, const Call& c) {
         return scatter_with(b, c, b.full(c.tensor("index").sizes, c.arg("value"), c.tensor("self").dtype));
       });
   ops.in_place("aten::scatter_.value_reduce(Tensor(a!) self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor(a!)");
@@ -490,7 +512,9 @@ void define_index(Table& ops) {
         return b.view(b.call("aten.index.Tensor", {flat, Arg::tensors({b.view(c.value("index"), {numel(at)})})}), at);
       });
   ops.define("aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor")
-      .dtype(same_as("self")).shape(shape_of("self")).expand([](Builder& b, const Call& c) {
+      .dtype(same_as("self"))
+      .shape(shape_of("self"))
+      .expand([](Builder& b, const Call& c) {
         const Dims count{numel(c.tensor("index").sizes)};
         const ValueId flat = b.view(c.value("self"), {numel(c.tensor("self").sizes)}), at = b.view(c.value("index"), count);
         const ValueId put = b.call("aten.index_put", {flat, Arg::tensors({at}), b.view(c.value("source"), count), c.arg("accumulate")});
@@ -503,7 +527,10 @@ void define_index(Table& ops) {
       .expand(take_along_dim);
 
   ops.define("aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor")
-      .dtype(same_as("self")).shape(broadcast_of({"self", "mask"})).in_place_ok().kernel("masked_fill.Scalar_out");
+      .dtype(same_as("self"))
+      .shape(broadcast_of({"self", "mask"}))
+      .in_place_ok()
+      .kernel("masked_fill.Scalar_out");
   ops.define("aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor")
       .dtype(same_as("self"))
       .shape(broadcast_of({"self", "mask"}))
@@ -520,17 +547,27 @@ void define_index(Table& ops) {
       })
       .kernel("masked_select.out");
   ops.define("aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor")
-      .dtype(same_as("self")).shape(broadcast_of({"self", "mask"})).kernel("masked_scatter.out");
+      .dtype(same_as("self"))
+      .shape(broadcast_of({"self", "mask"}))
+      .kernel("masked_scatter.out");
   ops.in_place("aten::masked_scatter_(Tensor(a!) self, Tensor mask, Tensor source) -> Tensor(a!)");
 
   ops.define("aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor")
-      .dtype(same_as("self")).shape(shape_of("self")).kernel("select_scatter.out");
+      .dtype(same_as("self"))
+      .shape(shape_of("self"))
+      .kernel("select_scatter.out");
   ops.define("aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor")
-      .dtype(same_as("self")).shape(shape_of("self")).kernel("slice_scatter.out");
+      .dtype(same_as("self"))
+      .shape(shape_of("self"))
+      .kernel("slice_scatter.out");
   ops.define("aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor")
-      .dtype(same_as("self")).shape(shape_of("self")).expand(diagonal_scatter);
+      .dtype(same_as("self"))
+      .shape(shape_of("self"))
+      .expand(diagonal_scatter);
   ops.define("aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor")
-      .dtype(same_as("self")).shape(shape_of("self")).expand(as_strided_scatter);
+      .dtype(same_as("self"))
+      .shape(shape_of("self"))
+      .expand(as_strided_scatter);
 
   ops.define("aten::nonzero(Tensor self) -> Tensor").infer(nonzero_type).defines_symbols().kernel("nonzero.out");
   ops.define("aten::argwhere(Tensor self) -> Tensor").infer(nonzero_type).expand([](Builder& b, const Call& c) {
@@ -556,7 +593,9 @@ void define_index(Table& ops) {
 
   for (const char* kind : {"Tensor", "Scalar"}) {
     ops.define(fmt::format("aten::bucketize.{0}({0} self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", kind))
-        .dtype(position_dtype()).shape(broadcast_of({"self"})).expand(bucketize);
+        .dtype(position_dtype())
+        .shape(broadcast_of({"self"}))
+        .expand(bucketize);
     ops
         .define(fmt::format(
             "aten::searchsorted.{0}(Tensor sorted_sequence, {0} self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? "

@@ -78,7 +78,8 @@ struct Stacking {
 };
 
 void define_stacking(Table& ops, const std::string& name, Stacking how) {
-  ops.define("aten::" + name + "(Tensor[] tensors) -> Tensor").dtype(joined_dtype())
+  ops.define("aten::" + name + "(Tensor[] tensors) -> Tensor")
+      .dtype(joined_dtype())
       .shape([how](const Call& c) -> Result<Dims> {
         Dims out;
         for (ValueId v : c.values("tensors")) {
@@ -240,7 +241,9 @@ Dims tile_repeats(const Call& c) {
 }
 
 // repeat_interleave without a dim works on the flat tensor.
-Dims interleaved_from(const Call& c) { return c.has("dim") && c.rank("self") > 0 ? c.tensor("self").sizes : Dims{numel(c.tensor("self").sizes)}; }
+Dims interleaved_from(const Call& c) {
+  return c.has("dim") && c.rank("self") > 0 ? c.tensor("self").sizes : Dims{numel(c.tensor("self").sizes)};
+}
 
 Result<Dims> interleaved_sizes(const Call& c) {
   const Dims from = interleaved_from(c);
@@ -431,7 +434,8 @@ void define_cat(Table& ops) {
       .expand(cat_expanded);
   for (const char* name : {"concat", "concatenate"})
     synonym(ops, fmt::format("aten::{}(Tensor[] tensors, int dim=0) -> Tensor", name), "aten.cat");
-  ops.define("aten::stack(Tensor[] tensors, int dim=0) -> Tensor").dtype(joined_dtype())
+  ops.define("aten::stack(Tensor[] tensors, int dim=0) -> Tensor")
+      .dtype(joined_dtype())
       .shape([](const Call& c) -> Result<Dims> {
         const Values parts = c.values("tensors");
         if (parts.empty()) return model_error("stack of no tensors");
@@ -520,7 +524,8 @@ void define_pieces(Table& ops) {
 }
 
 void define_rearranging(Table& ops) {
-  view_op(ops, "aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", shape_of("self")).kernel("roll.out")
+  view_op(ops, "aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", shape_of("self"))
+      .kernel("roll.out")
       .expand([](Builder& b, const Call& c) -> Values {
         if (c.rank("self") == 0 || is_empty(c.tensor("self").sizes)) return {c.value("self")};
         if (c.dims("dims").empty()) return {roll(b, c)};
@@ -551,7 +556,9 @@ void define_rearranging(Table& ops) {
   view_op(ops, "aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)", [](const Call& c) -> Result<Dims> {
     EDGEC_TRY(auto types, infer(c.graph(), Registry::global().get("aten.expand"), std::vector<Arg>{c.arg("self"), c.arg("size"), false}));
     return types[0].tensor.sizes;
-  }).expand([](Builder& b, const Call& c) { return b.call("aten.expand", {c.arg("self"), c.arg("size")}); });
+  }).expand([](Builder& b, const Call& c) {
+    return b.call("aten.expand", {c.arg("self"), c.arg("size")});
+  });
   view_op(ops, "aten::ravel(Tensor(a) self) -> Tensor(a)", [](const Call& c) -> Result<Dims> {
     return Dims{numel(c.tensor("self").sizes)};
   }).expand([](Builder& b, const Call& c) { return b.view(c.value("self"), {numel(c.tensor("self").sizes)}); });
@@ -562,17 +569,20 @@ void define_rearranging(Table& ops) {
   view_op(ops, "aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)",
           sizes_from("size"))
       .kernel("as_strided_copy.out");
-  view_op(ops, "aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)", [](const Call& c) -> Result<Dims> {
-    Dims sizes = c.tensor("self").sizes;
-    if (sizes.empty()) return Dims{c.dim("size")};
-    EDGEC_TRY(size_t axis, c.axis("dimension", sizes.size()));
-    sizes[axis] = sym::floordiv(sizes[axis] - c.dim("size"), c.dim("step")) + 1;
-    sizes.push_back(c.dim("size"));
-    return sizes;
-  }).kernel("unfold_copy.out").expand([](Builder& b, const Call& c) -> Values {
-    if (c.rank("self") > 0) return keep_whole();
-    return {c.integer("size") == 0 ? b.full({0}, 0, c.tensor("self").dtype) : b.view(c.value("self"), {1})};
-  });
+  view_op(ops, "aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
+          [](const Call& c) -> Result<Dims> {
+            Dims sizes = c.tensor("self").sizes;
+            if (sizes.empty()) return Dims{c.dim("size")};
+            EDGEC_TRY(size_t axis, c.axis("dimension", sizes.size()));
+            sizes[axis] = sym::floordiv(sizes[axis] - c.dim("size"), c.dim("step")) + 1;
+            sizes.push_back(c.dim("size"));
+            return sizes;
+          })
+      .kernel("unfold_copy.out")
+      .expand([](Builder& b, const Call& c) -> Values {
+        if (c.rank("self") > 0) return keep_whole();
+        return {c.integer("size") == 0 ? b.full({0}, 0, c.tensor("self").dtype) : b.view(c.value("self"), {1})};
+      });
 }
 
 void define_triangles(Table& ops) {

@@ -11,7 +11,8 @@ Dim dim_from_end(const Dims& sizes, size_t i) { return sizes[sizes.size() - i]; 
 
 Result<Dims> need_rank(const Call& c, std::string_view param, size_t rank) {
   const Dims& sizes = c.tensor(param).sizes;
-  if (sizes.size() != rank) return model_error(c.op().name() + ": " + std::string(param) + " needs rank " + std::to_string(rank) + ", it is " + str(sizes));
+  if (sizes.size() != rank)
+    return model_error(c.op().name() + ": " + std::string(param) + " needs rank " + std::to_string(rank) + ", it is " + str(sizes));
   return sizes;
 }
 
@@ -20,7 +21,8 @@ ShapeRule rows_and_columns(std::string a, std::string b, size_t rank) {  // [..,
     EDGEC_TRY(Dims x, need_rank(c, a, rank));
     EDGEC_TRY(Dims y, need_rank(c, b, rank));
     const Dim kx = x[rank - 1], ky = y[rank - 2];
-    if (sym::equal(kx, ky) == sym::Proof::No) return model_error(c.op().name() + ": the inner sizes of " + str(x) + " and " + str(y) + " differ");
+    if (sym::equal(kx, ky) == sym::Proof::No)
+      return model_error(c.op().name() + ": the inner sizes of " + str(x) + " and " + str(y) + " differ");
     x[rank - 1] = y[rank - 1];
     return x;
   };
@@ -137,7 +139,8 @@ void reduce_to(Builder& b, Labelled& t, const std::vector<int>& kept, const std:
   }
   Dims to;
   for (size_t i = 0; i < sizes.size(); ++i)
-    if (std::find(summed.begin(), summed.end(), i) == summed.end() && std::find(dropped.begin(), dropped.end(), i) == dropped.end()) to.push_back(sizes[i]);
+    if (std::find(summed.begin(), summed.end(), i) == summed.end() && std::find(dropped.begin(), dropped.end(), i) == dropped.end())
+      to.push_back(sizes[i]);
   const DType d = b.tensor(t.value).dtype;
   if (!summed.empty()) t.value = b.call("aten.sum.dim_IntList", {t.value, list(summed), false}, {{"dtype", d}});
   t.value = b.view(t.value, to);
@@ -162,7 +165,8 @@ Labelled contract_pair(Builder& b, Labelled x, Labelled y, const std::vector<int
   for (int l : x.labels) (!contains(y.labels, l) ? rows : contains(kept, l) ? batch : inner).push_back(l);
   for (int l : y.labels)
     if (!contains(x.labels, l)) columns.push_back(l);
-  const Dims batch_sizes = sizes_by(xs, x.labels, batch), row_sizes = sizes_by(xs, x.labels, rows), column_sizes = sizes_by(ys, y.labels, columns);
+  const Dims batch_sizes = sizes_by(xs, x.labels, batch), row_sizes = sizes_by(xs, x.labels, rows),
+             column_sizes = sizes_by(ys, y.labels, columns);
   const Dim k = numel(sizes_by(xs, x.labels, inner));
 
   const auto joined = [](std::vector<int> a, const std::vector<int>& z) {
@@ -177,12 +181,15 @@ Labelled contract_pair(Builder& b, Labelled x, Labelled y, const std::vector<int
   out.labels = joined(joined(batch, rows), columns);
   const Dims out_sizes = joined_sizes(joined_sizes(batch_sizes, row_sizes), column_sizes);
   if (inner.empty()) {  // elementwise or outer product
-    const ValueId a = b.view(arranged(b, x, joined(batch, rows)).value, joined_sizes(joined_sizes(batch_sizes, row_sizes), Dims(columns.size(), Dim(1))));
-    const ValueId z = b.view(arranged(b, y, joined(batch, columns)).value, joined_sizes(joined_sizes(batch_sizes, Dims(rows.size(), Dim(1))), column_sizes));
+    const ValueId a =
+        b.view(arranged(b, x, joined(batch, rows)).value, joined_sizes(joined_sizes(batch_sizes, row_sizes), Dims(columns.size(), Dim(1))));
+    const ValueId z = b.view(arranged(b, y, joined(batch, columns)).value,
+                             joined_sizes(joined_sizes(batch_sizes, Dims(rows.size(), Dim(1))), column_sizes));
     out.value = b.mul(a, z);
     return out;
   }
-  const ValueId a = arranged(b, x, joined(joined(batch, rows), inner)).value, z = arranged(b, y, joined(joined(batch, inner), columns)).value;
+  const ValueId a = arranged(b, x, joined(joined(batch, rows), inner)).value,
+                z = arranged(b, y, joined(joined(batch, inner), columns)).value;
   const Dim n = numel(row_sizes), m = numel(column_sizes), count = numel(batch_sizes);
   const ValueId product = batch.empty() ? b.call("aten.mm", {b.view(a, {n, k}), b.view(z, {k, m})})
                                         : b.call("aten.bmm", {b.view(a, {count, n, k}), b.view(z, {count, k, m})});
@@ -238,7 +245,8 @@ Result<Equation> read_equation(const std::string& text, const std::vector<size_t
   size_t widest = 0;
   for (size_t i = 0; i < ranks.size(); ++i) {
     const size_t comma = left.find(',');
-    if ((comma == std::string_view::npos) != (i + 1 == ranks.size())) return model_error("einsum: '" + text + "' does not fit the number of operands");
+    if ((comma == std::string_view::npos) != (i + 1 == ranks.size()))
+      return model_error("einsum: '" + text + "' does not fit the number of operands");
     const std::string_view part = left.substr(0, comma);
     left.remove_prefix(comma == std::string_view::npos ? left.size() : comma + 1);
     const auto letters = static_cast<size_t>(std::count_if(part.begin(), part.end(), [](char ch) { return ch != ' ' && ch != '.'; }));
@@ -319,7 +327,9 @@ Pairing pair_dims(size_t self_rank, size_t other_rank, const std::vector<int64_t
   Pairing p;
   for (size_t i = 0; i < self_rank; ++i) p.self.push_back(static_cast<int>(i));
   for (size_t i = 0; i < other_rank; ++i) p.other.push_back(static_cast<int>(self_rank + i));
-  const auto at = [](int64_t d, size_t rank) { return static_cast<size_t>(d < 0 ? d + static_cast<int64_t>(rank) : d) % std::max<size_t>(rank, 1); };
+  const auto at = [](int64_t d, size_t rank) {
+    return static_cast<size_t>(d < 0 ? d + static_cast<int64_t>(rank) : d) % std::max<size_t>(rank, 1);
+  };
   for (size_t i = 0; i < std::min(self_dims.size(), other_dims.size()); ++i)
     p.other[at(other_dims[i], other_rank)] = p.self[at(self_dims[i], self_rank)];
   for (int l : p.self)
@@ -332,32 +342,43 @@ Pairing pair_dims(size_t self_rank, size_t other_rank, const std::vector<int64_t
 Dims paired_sizes(const Call& c, const Pairing& p) {
   Dims out;
   const Dims &x = c.tensor("self").sizes, &y = c.tensor("other").sizes;
-  for (int l : p.out) out.push_back(contains(p.self, l) ? x[static_cast<size_t>(place_of(p.self, l))] : y[static_cast<size_t>(place_of(p.other, l))]);
+  for (int l : p.out)
+    out.push_back(contains(p.self, l) ? x[static_cast<size_t>(place_of(p.self, l))] : y[static_cast<size_t>(place_of(p.other, l))]);
   return out;
 }
 
-Pairing tensordot_pairing(const Call& c) { return pair_dims(c.rank("self"), c.rank("other"), c.integers("dims_self"), c.integers("dims_other")); }
+Pairing tensordot_pairing(const Call& c) {
+  return pair_dims(c.rank("self"), c.rank("other"), c.integers("dims_self"), c.integers("dims_other"));
+}
 Pairing inner_pairing(const Call& c) {
   if (c.rank("self") == 0 || c.rank("other") == 0) return pair_dims(c.rank("self"), c.rank("other"), {}, {});
   return pair_dims(c.rank("self"), c.rank("other"), {-1}, {-1});
 }
 
-ValueId contract_as(Builder& b, const Call& c, const Pairing& p) { return contract(b, {{c.value("self"), p.self}, {c.value("other"), p.other}}, p.out); }
+ValueId contract_as(Builder& b, const Call& c, const Pairing& p) {
+  return contract(b, {{c.value("self"), p.self}, {c.value("other"), p.other}}, p.out);
+}
 
 void define_contractions(Table& ops) {
   const DTypeRule of_tensors = [](const Call& c) -> Result<DType> { return c.graph().tensor(c.values("tensors").at(0)).dtype; };
   ops.define("aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor")
-      .dtype([of_tensors](const Call& c) -> Result<DType> { return c.values("tensors").empty() ? model_error("einsum without operands") : of_tensors(c); })
-      .shape(einsum_sizes).expand(einsum);
-  ops.define("aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor").dtype(same_as("self"))
+      .dtype([of_tensors](const Call& c) -> Result<DType> {
+        return c.values("tensors").empty() ? model_error("einsum without operands") : of_tensors(c);
+      })
+      .shape(einsum_sizes)
+      .expand(einsum);
+  ops.define("aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor")
+      .dtype(same_as("self"))
       .shape([](const Call& c) -> Result<Dims> { return paired_sizes(c, tensordot_pairing(c)); })
       .expand([](Builder& b, const Call& c) { return contract_as(b, c, tensordot_pairing(c)); });
-  ops.define("aten::inner(Tensor self, Tensor other) -> Tensor").dtype(promoted({"self", "other"}))
+  ops.define("aten::inner(Tensor self, Tensor other) -> Tensor")
+      .dtype(promoted({"self", "other"}))
       .shape([](const Call& c) -> Result<Dims> { return paired_sizes(c, inner_pairing(c)); })
       .expand([](Builder& b, const Call& c) { return contract_as(b, c, inner_pairing(c)); });
 
   // out[.., o] = sum_ij input1[.., i] weight[o, i, j] input2[.., j] + bias[o]
-  ops.define("aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor").dtype(same_as("input1"))
+  ops.define("aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor")
+      .dtype(same_as("input1"))
       .shape([](const Call& c) -> Result<Dims> {
         Dims sizes = c.tensor("input1").sizes;
         EDGEC_TRY(Dims weight, need_rank(c, "weight", 3));
@@ -396,10 +417,12 @@ void define_chains(Table& ops) {
       return std::vector<Type>{Type::of(std::move(t))};
     };
   };
-  ops.define("aten::chain_matmul(Tensor[] matrices) -> Tensor").infer(rule("matrices"))
-      .expand([](Builder& b, const Call& c) { return chain(b, c.values("matrices")); });
-  ops.define("aten::linalg_multi_dot(Tensor[] tensors) -> Tensor").infer(rule("tensors"))
-      .expand([](Builder& b, const Call& c) { return chain(b, c.values("tensors")); });
+  ops.define("aten::chain_matmul(Tensor[] matrices) -> Tensor").infer(rule("matrices")).expand([](Builder& b, const Call& c) {
+    return chain(b, c.values("matrices"));
+  });
+  ops.define("aten::linalg_multi_dot(Tensor[] tensors) -> Tensor").infer(rule("tensors")).expand([](Builder& b, const Call& c) {
+    return chain(b, c.values("tensors"));
+  });
 }
 
 // beta * self + alpha * (product of two operands)
@@ -409,7 +432,9 @@ void define_added(Table& ops) {
     ops.in_place(std::string("aten::") + name + "_(Tensor(a!) self, " + operands + scales + " -> Tensor(a!)");
   };
   ops.define("aten::addmm(Tensor self, Tensor mat1, Tensor mat2" + scales + " -> Tensor")
-      .dtype(same_as("self")).shape(rows_and_columns("mat1", "mat2", 2)).kernel("addmm.out")
+      .dtype(same_as("self"))
+      .shape(rows_and_columns("mat1", "mat2", 2))
+      .kernel("addmm.out")
       .expand([](Builder& b, const Call& c) -> Values {
         // The kernel adds up half types in half precision and lets NaN through beta = 0.
         const Dim inner = c.tensor("mat2").sizes[0];
@@ -418,11 +443,15 @@ void define_added(Table& ops) {
       });
   in_place("addmm", "Tensor mat1, Tensor mat2");
   ops.define("aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2" + scales + " -> Tensor")
-      .dtype(same_as("self")).shape(rows_and_columns("batch1", "batch2", 3))
-      .expand([](Builder& b, const Call& c) { return scaled_sum(b, c, b.call("aten.bmm", {c.arg("batch1"), c.arg("batch2")})); });
+      .dtype(same_as("self"))
+      .shape(rows_and_columns("batch1", "batch2", 3))
+      .expand([](Builder& b, const Call& c) {
+        return scaled_sum(b, c, b.call("aten.bmm", {c.arg("batch1"), c.arg("batch2")}));
+      });
   in_place("baddbmm", "Tensor batch1, Tensor batch2");
   // Summed over the batch: one product of [n, batch * k] and [batch * k, m].
-  ops.define("aten::addbmm(Tensor self, Tensor batch1, Tensor batch2" + scales + " -> Tensor").dtype(same_as("self"))
+  ops.define("aten::addbmm(Tensor self, Tensor batch1, Tensor batch2" + scales + " -> Tensor")
+      .dtype(same_as("self"))
       .shape([](const Call& c) -> Result<Dims> {
         EDGEC_TRY(Dims sizes, rows_and_columns("batch1", "batch2", 3)(c));
         return Dims{sizes[1], sizes[2]};
@@ -433,20 +462,26 @@ void define_added(Table& ops) {
         return scaled_sum(b, c, b.call("aten.mm", {wide, b.view(c.value("batch2"), {y[0] * y[1], y[2]})}));
       });
   in_place("addbmm", "Tensor batch1, Tensor batch2");
-  ops.define("aten::addmv(Tensor self, Tensor mat, Tensor vec" + scales + " -> Tensor").dtype(same_as("self"))
+  ops.define("aten::addmv(Tensor self, Tensor mat, Tensor vec" + scales + " -> Tensor")
+      .dtype(same_as("self"))
       .shape([](const Call& c) -> Result<Dims> {
         EDGEC_TRY(Dims sizes, need_rank(c, "mat", 2));
         return Dims{sizes[0]};
       })
-      .expand([](Builder& b, const Call& c) { return scaled_sum(b, c, b.call("aten.mv", {c.arg("mat"), c.arg("vec")})); });
+      .expand([](Builder& b, const Call& c) {
+        return scaled_sum(b, c, b.call("aten.mv", {c.arg("mat"), c.arg("vec")}));
+      });
   in_place("addmv", "Tensor mat, Tensor vec");
-  ops.define("aten::addr(Tensor self, Tensor vec1, Tensor vec2" + scales + " -> Tensor").dtype(promoted({"self", "vec1", "vec2"}))
+  ops.define("aten::addr(Tensor self, Tensor vec1, Tensor vec2" + scales + " -> Tensor")
+      .dtype(promoted({"self", "vec1", "vec2"}))
       .shape([](const Call& c) -> Result<Dims> {
         EDGEC_TRY(Dims rows, need_rank(c, "vec1", 1));
         EDGEC_TRY(Dims columns, need_rank(c, "vec2", 1));
         return Dims{rows[0], columns[0]};
       })
-      .expand([](Builder& b, const Call& c) { return scaled_sum(b, c, b.call("aten.outer", {c.arg("vec1"), c.arg("vec2")})); });
+      .expand([](Builder& b, const Call& c) {
+        return scaled_sum(b, c, b.call("aten.outer", {c.arg("vec1"), c.arg("vec2")}));
+      });
   in_place("addr", "Tensor vec1, Tensor vec2");
 }
 
@@ -459,7 +494,8 @@ void define_vectors(Table& ops) {
   };
   ops.define("aten::dot(Tensor self, Tensor tensor) -> Tensor").dtype(same_as("self")).shape(scalar_shape()).expand(dot("self", "tensor"));
   ops.define("aten::vdot(Tensor self, Tensor other) -> Tensor").dtype(same_as("self")).shape(scalar_shape()).expand(dot("self", "other"));
-  ops.define("aten::mv(Tensor self, Tensor vec) -> Tensor").dtype(same_as("self"))
+  ops.define("aten::mv(Tensor self, Tensor vec) -> Tensor")
+      .dtype(same_as("self"))
       .shape([](const Call& c) -> Result<Dims> {
         EDGEC_TRY(Dims sizes, need_rank(c, "self", 2));
         return Dims{sizes[0]};
@@ -469,14 +505,18 @@ void define_vectors(Table& ops) {
         return b.view(b.call("aten.mm", {c.arg("self"), b.view(c.value("vec"), {sizes[1], 1})}), {sizes[0]});
       });
   for (const char* name : {"outer", "ger"})
-    ops.define(std::string("aten::") + name + "(Tensor self, Tensor vec2) -> Tensor").dtype(promoted({"self", "vec2"}))
+    ops.define(std::string("aten::") + name + "(Tensor self, Tensor vec2) -> Tensor")
+        .dtype(promoted({"self", "vec2"}))
         .shape([](const Call& c) -> Result<Dims> {
           EDGEC_TRY(Dims rows, need_rank(c, "self", 1));
           EDGEC_TRY(Dims columns, need_rank(c, "vec2", 1));
           return Dims{rows[0], columns[0]};
         })
-        .expand([](Builder& b, const Call& c) { return b.mul(b.view(c.value("self"), {c.tensor("self").sizes[0], 1}), c.value("vec2")); });
-  ops.define("aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor").dtype(promoted({"x", "y"}))
+        .expand([](Builder& b, const Call& c) {
+          return b.mul(b.view(c.value("self"), {c.tensor("self").sizes[0], 1}), c.value("vec2"));
+        });
+  ops.define("aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor")
+      .dtype(promoted({"x", "y"}))
       .shape([](const Call& c) -> Result<Dims> {
         EDGEC_TRY(Dims sizes, broadcast(c.tensor("x").sizes, c.tensor("y").sizes));
         EDGEC_TRY(size_t d, c.axis("dim", sizes.size()));
@@ -490,7 +530,8 @@ void define_vectors(Table& ops) {
         return {b.cast(b.call("aten.sum.dim_IntList", {products, list(axis), false}, {{"dtype", wide}}), d)};
       });
   // Every element of self times all of other, block by block.
-  ops.define("aten::kron(Tensor self, Tensor other) -> Tensor").dtype(promoted({"self", "other"}))
+  ops.define("aten::kron(Tensor self, Tensor other) -> Tensor")
+      .dtype(promoted({"self", "other"}))
       .shape([](const Call& c) -> Result<Dims> {
         Dims x = c.tensor("self").sizes, y = c.tensor("other").sizes;
         x.insert(x.begin(), y.size() > x.size() ? y.size() - x.size() : 0, Dim(1));
@@ -514,20 +555,29 @@ void define_vectors(Table& ops) {
 }  // namespace
 
 void define_linear(Table& ops) {
-  ops.define("aten::mm(Tensor self, Tensor mat2) -> Tensor").dtype(same_as("self")).shape(rows_and_columns("self", "mat2", 2))
-      .kernel("mm.out").expand(unless_inner_empty("self", kept));
-  ops.define("aten::bmm(Tensor self, Tensor mat2) -> Tensor").dtype(same_as("self")).shape(rows_and_columns("self", "mat2", 3))
-      .kernel("bmm.out").expand(unless_inner_empty("self", kept));
+  ops.define("aten::mm(Tensor self, Tensor mat2) -> Tensor")
+      .dtype(same_as("self"))
+      .shape(rows_and_columns("self", "mat2", 2))
+      .kernel("mm.out")
+      .expand(unless_inner_empty("self", kept));
+  ops.define("aten::bmm(Tensor self, Tensor mat2) -> Tensor")
+      .dtype(same_as("self"))
+      .shape(rows_and_columns("self", "mat2", 3))
+      .kernel("bmm.out")
+      .expand(unless_inner_empty("self", kept));
   for (const char* name : {"matmul", "linalg_matmul"})
-    ops.define(std::string("aten::") + name + "(Tensor self, Tensor other) -> Tensor").dtype(same_as("self"))
+    ops.define(std::string("aten::") + name + "(Tensor self, Tensor other) -> Tensor")
+        .dtype(same_as("self"))
         .shape([](const Call& c) -> Result<Dims> { return matmul_sizes(c.tensor("self").sizes, c.tensor("other").sizes, c.op()); })
         .expand(matmul_expanded);
 
-  ops.define("aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor").dtype(same_as("input"))
+  ops.define("aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor")
+      .dtype(same_as("input"))
       .shape([](const Call& c) -> Result<Dims> {
         Dims sizes = c.tensor("input").sizes;
         const Dims& weight = c.tensor("weight").sizes;
-        if (sizes.empty() || weight.empty() || weight.size() > 2) return model_error("linear: input " + str(sizes) + " and weight " + str(weight) + " do not fit");
+        if (sizes.empty() || weight.empty() || weight.size() > 2)
+          return model_error("linear: input " + str(sizes) + " and weight " + str(weight) + " do not fit");
         if (sym::equal(sizes.back(), weight.back()) == sym::Proof::No)
           return model_error("linear: the input's last size " + sizes.back().str() + " is not the weight's, " + weight.back().str());
         sizes.pop_back();

@@ -21,7 +21,9 @@ ValueId reduced_loss(Builder& b, const Call& c, ValueId loss) {
 // A loss of each pair of elements, reduced; half types compute in f32.
 template <class Fn>
 void elementwise_loss(Table& ops, std::string_view schema, Fn each) {
-  ops.define(schema).dtype(promoted({"self", "target"})).shape(loss_shape(broadcast_of({"self", "target"})))
+  ops.define(schema)
+      .dtype(promoted({"self", "target"}))
+      .shape(loss_shape(broadcast_of({"self", "target"})))
       .expand([each](Builder& b, const Call& c) -> Values {
         const DType d = c.promoted({"self", "target"}), wide = is_half(d) ? DType::F32 : d;
         const ValueId x = b.cast(c.value("self"), wide), y = b.cast(c.value("target"), wide);
@@ -47,7 +49,8 @@ void define_elementwise_losses(Table& ops) {
     const ValueId apart = b.sub(x, y);
     return b.mul(apart, apart);
   });
-  elementwise_loss(ops, "aten::l1_loss" + tail + ") -> Tensor", [](Builder& b, const Call&, ValueId x, ValueId y) { return b.unary("aten.abs", b.sub(x, y)); });
+  elementwise_loss(ops, "aten::l1_loss" + tail + ") -> Tensor",
+                   [](Builder& b, const Call&, ValueId x, ValueId y) { return b.unary("aten.abs", b.sub(x, y)); });
   elementwise_loss(ops, "aten::smooth_l1_loss" + tail + ", float beta=1.) -> Tensor", [](Builder& b, const Call& c, ValueId x, ValueId y) {
     const double beta = c.number("beta");
     const ValueId apart = b.unary("aten.abs", b.sub(x, y));
@@ -62,17 +65,21 @@ void define_elementwise_losses(Table& ops) {
   elementwise_loss(ops, "aten::soft_margin_loss" + tail + ") -> Tensor", [](Builder& b, const Call&, ValueId x, ValueId y) {
     return b.unary("aten.log1p", b.unary("aten.exp", b.unary("aten.neg", b.mul(x, y))));
   });
-  elementwise_loss(ops, "aten::kl_div" + tail + ", *, bool log_target=False) -> Tensor", [](Builder& b, const Call& c, ValueId x, ValueId y) {
-    if (c.flag("log_target")) return b.mul(b.unary("aten.exp", y), b.sub(y, x));
-    return b.sub(x_log_y(b, y, y), b.mul(y, x));
-  });
+  elementwise_loss(ops, "aten::kl_div" + tail + ", *, bool log_target=False) -> Tensor",
+                   [](Builder& b, const Call& c, ValueId x, ValueId y) {
+                     if (c.flag("log_target")) return b.mul(b.unary("aten.exp", y), b.sub(y, x));
+                     return b.sub(x_log_y(b, y, y), b.mul(y, x));
+                   });
   elementwise_loss(ops, "aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor",
                    [](Builder& b, const Call& c, ValueId x, ValueId y) {
                      // -(y log x + (1 - y) log(1 - x)), the logarithms at least -100
-                     const ValueId yes = at_least(b, b.unary("aten.log", x), -100), no = at_least(b, b.unary("aten.log1p", b.unary("aten.neg", x)), -100);
+                     const ValueId yes = at_least(b, b.unary("aten.log", x), -100),
+                                   no = at_least(b, b.unary("aten.log1p", b.unary("aten.neg", x)), -100);
                      return weighted(b, c, b.sub(b.mul(b.sub(y, 1), no), b.mul(y, yes)));
                    });
-  elementwise_loss(ops, "aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor",
+  elementwise_loss(ops,
+                   "aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int "
+                   "reduction=1) -> Tensor",
                    [](Builder& b, const Call& c, ValueId x, ValueId y) {
                      ValueId log_sigmoid = b.unary("aten.log_sigmoid", x);
                      if (c.has("pos_weight")) log_sigmoid = b.mul(log_sigmoid, b.add(b.mul(y, b.sub(c.value("pos_weight"), 1)), 1));
@@ -85,8 +92,9 @@ void define_elementwise_losses(Table& ops) {
 // Distances and margins of rows; the reduction is over what `each` gives.
 template <class Fn>
 void margin_loss(Table& ops, std::string_view schema, std::vector<std::string> params, ShapeRule shape, Fn each) {
-  ops.define(schema).dtype(promoted(params)).shape(loss_shape(std::move(shape)))
-      .expand([each](Builder& b, const Call& c) { return reduced_loss(b, c, each(b, c)); });
+  ops.define(schema).dtype(promoted(params)).shape(loss_shape(std::move(shape))).expand([each](Builder& b, const Call& c) {
+    return reduced_loss(b, c, each(b, c));
+  });
 }
 
 void define_margin_losses(Table& ops) {
@@ -97,7 +105,9 @@ void define_margin_losses(Table& ops) {
               });
   margin_loss(ops, "aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor", {"self", "target"},
               broadcast_of({"self", "target"}), [](Builder& b, const Call& c) {
-                const auto unless = [&](int label, ValueId x) { return where(b, b.call("aten.ne.Scalar", {c.arg("target"), label}), x, 0.0); };
+                const auto unless = [&](int label, ValueId x) {
+                  return where(b, b.call("aten.ne.Scalar", {c.arg("target"), label}), x, 0.0);
+                };
                 const ValueId below = b.call("aten.rsub.Scalar", {c.arg("self"), c.number("margin")});
                 return b.add(unless(1, at_least(b, below, 0)), unless(-1, c.value("self")));
               });
@@ -112,11 +122,14 @@ void define_margin_losses(Table& ops) {
                 const Axes last = trailing_axes(c.rank("input1"), 1);
                 const auto squares = [&](ValueId v) { return b.add(sum(b, b.mul(v, v), last), 1e-12); };
                 const ValueId cosine = b.div(sum(b, b.mul(x, y), last), b.unary("aten.sqrt", b.mul(squares(x), squares(y))));
-                const auto when = [&](int label, ValueId v) { return where(b, b.call("aten.eq.Scalar", {c.arg("target"), label}), v, 0.0); };
+                const auto when = [&](int label, ValueId v) {
+                  return where(b, b.call("aten.eq.Scalar", {c.arg("target"), label}), v, 0.0);
+                };
                 return b.add(when(1, b.call("aten.rsub.Scalar", {cosine, 1})), when(-1, at_least(b, b.sub(cosine, c.number("margin")), 0)));
               });
   margin_loss(ops,
-              "aten::triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., float p=2., float eps=9.9999999999999995e-07, bool "
+              "aten::triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., float p=2., float "
+              "eps=9.9999999999999995e-07, bool "
               "swap=False, int reduction=1) -> Tensor",
               {"anchor", "positive", "negative"}, rows, [](Builder& b, const Call& c) {
                 const auto apart = [&](const char* x, const char* y) {
@@ -126,13 +139,14 @@ void define_margin_losses(Table& ops) {
                 if (c.flag("swap")) far = b.call("aten.minimum", {far, apart("positive", "negative")});
                 return at_least(b, b.add(b.sub(apart("anchor", "positive"), far), c.number("margin")), 0);
               });
-  margin_loss(ops, "aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor", {"input", "target"},
-              broadcast_of({"input", "target"}), [](Builder& b, const Call& c) {
+  margin_loss(ops, "aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor",
+              {"input", "target"}, broadcast_of({"input", "target"}), [](Builder& b, const Call& c) {
                 const ValueId x = c.value("input"), y = c.value("target");
                 ValueId loss = c.flag("log_input") ? b.sub(b.unary("aten.exp", x), b.mul(y, x))
                                                    : b.sub(x, b.mul(y, b.unary("aten.log", b.add(x, c.number("eps")))));
                 if (c.flag("full")) {  // Stirling's approximation of log(target!)
-                  const ValueId stirling = b.add(b.sub(b.mul(y, b.unary("aten.log", y)), y), b.mul(b.unary("aten.log", b.mul(y, 2 * 3.141592653589793)), 0.5));
+                  const ValueId stirling =
+                      b.add(b.sub(b.mul(y, b.unary("aten.log", y)), y), b.mul(b.unary("aten.log", b.mul(y, 2 * 3.141592653589793)), 0.5));
                   loss = b.add(loss, where(b, b.call("aten.gt.Scalar", {y, 1}), stirling, 0.0));
                 }
                 return loss;
@@ -233,9 +247,13 @@ void define_class_losses(Table& ops) {
     return r[0];
   };
   for (const char* name : {"nll_loss", "nll_loss2d", "nll_loss_nd"})
-    ops.define(std::string("aten::") + name + defaults + ") -> Tensor").dtype(same_as("self")).shape(loss_shape(shape_of("target"))).expand(one);
+    ops.define(std::string("aten::") + name + defaults + ") -> Tensor")
+        .dtype(same_as("self"))
+        .shape(loss_shape(shape_of("target")))
+        .expand(one);
   for (const char* name : {"nll_loss_forward", "nll_loss2d_forward"})
-    ops.define(std::string("aten::") + name + "(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)")
+    ops.define(std::string("aten::") + name +
+               "(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)")
         .infer([](const Call& c) -> Result<std::vector<Type>> {
           const DType d = c.tensor("self").dtype;
           if (c.rank("self") == 0) return model_error(c.op().name() + " needs a class dim");
@@ -243,7 +261,8 @@ void define_class_losses(Table& ops) {
           return std::vector<Type>{Type::of({d, sizes, {}, {}}), Type::of({d, {}, {}, {}})};
         })
         .expand(nll_loss);
-  ops.define("aten::cross_entropy_loss" + defaults + ", float label_smoothing=0.) -> Tensor").dtype(same_as("self"))
+  ops.define("aten::cross_entropy_loss" + defaults + ", float label_smoothing=0.) -> Tensor")
+      .dtype(same_as("self"))
       .shape(loss_shape([](const Call& c) -> Result<Dims> {
         const Dims& sizes = c.tensor("self").sizes;
         if (sizes.empty()) return model_error("cross_entropy_loss needs a class dim");

@@ -86,10 +86,17 @@ void define_with_kernels(Table& ops) {
   for (const char* name : {"isnan", "isinf"}) unary(ops, name, fixed(DType::Bool), false).kernel(fmt::format("{}.out", name));
   unary(ops, "logical_not", fixed(DType::Bool)).kernel("logical_not.out");
   ops.define("aten::atan2(Tensor self, Tensor other) -> Tensor")
-      .dtype(promoted_float(kBoth)).shape(broadcast_of(kBoth)).preserves_layout().promotes(kBoth, true).kernel("atan2.out");
+      .dtype(promoted_float(kBoth))
+      .shape(broadcast_of(kBoth))
+      .preserves_layout()
+      .promotes(kBoth, true)
+      .kernel("atan2.out");
   ops.in_place("aten::atan2_(Tensor(a!) self, Tensor other) -> Tensor(a!)");
   ops.define("aten::logit(Tensor self, float? eps=None) -> Tensor")
-      .dtype(to_float()).shape(shape_of("self")).preserves_layout().kernel("logit.out")
+      .dtype(to_float())
+      .shape(shape_of("self"))
+      .preserves_layout()
+      .kernel("logit.out")
       .expand([](Builder& b, const Call& c) -> Values {
         const DType d = c.tensor("self").dtype;
         if (d == DType::F32 || d == DType::F64) return keep_whole();
@@ -118,10 +125,14 @@ ValueId sign_bit(Builder& b, ValueId x) {
 
 double largest(DType d) {
   switch (d) {
-    case DType::F16: return 65504;
-    case DType::BF16: return 3.3895313892515355e38;
-    case DType::F64: return std::numeric_limits<double>::max();
-    default: return std::numeric_limits<float>::max();
+    case DType::F16:
+      return 65504;
+    case DType::BF16:
+      return 3.3895313892515355e38;
+    case DType::F64:
+      return std::numeric_limits<double>::max();
+    default:
+      return std::numeric_limits<float>::max();
   }
 }
 
@@ -129,14 +140,16 @@ void define_predicates(Table& ops) {
   predicate(ops, "isfinite", true, [](Builder& b, ValueId x) { return compare(b, "lt", b.unary("aten.abs", x), kInfinity); });
   predicate(ops, "isposinf", false, [](Builder& b, ValueId x) { return compare(b, "eq", x, kInfinity); });
   predicate(ops, "isneginf", false, [](Builder& b, ValueId x) { return compare(b, "eq", x, -kInfinity); });
-  ops.define("aten::isreal(Tensor self) -> Tensor").dtype(fixed(DType::Bool)).shape(shape_of("self"))
-      .expand([](Builder& b, const Call& c) { return b.full(c.tensor("self").sizes, true, DType::Bool); });
+  ops.define("aten::isreal(Tensor self) -> Tensor").dtype(fixed(DType::Bool)).shape(shape_of("self")).expand([](Builder& b, const Call& c) {
+    return b.full(c.tensor("self").sizes, true, DType::Bool);
+  });
   unary(ops, "signbit", fixed(DType::Bool), false).expand([](Builder& b, const Call& c) {
     if (c.tensor("self").dtype == DType::Bool) return b.full(c.tensor("self").sizes, false, DType::Bool);
     return sign_bit(b, c.value("self"));
   });
   ops.define("aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor")
-      .dtype(same_as("self")).shape(shape_of("self"))
+      .dtype(same_as("self"))
+      .shape(shape_of("self"))
       .expand([](Builder& b, const Call& c) {
         const ValueId x = c.value("self");
         const DType d = c.tensor("self").dtype;
@@ -147,7 +160,9 @@ void define_predicates(Table& ops) {
         return where(b, b.unary("aten.isnan", x), number(b, c.number("nan", 0), d), finite);
       });
   ops.in_place("aten::nan_to_num_(Tensor(a!) self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor(a!)");
-  ops.define("aten::heaviside(Tensor self, Tensor values) -> Tensor").dtype(same_as("self")).shape(broadcast_of({"self", "values"}))
+  ops.define("aten::heaviside(Tensor self, Tensor values) -> Tensor")
+      .dtype(same_as("self"))
+      .shape(broadcast_of({"self", "values"}))
       .expand([](Builder& b, const Call& c) {
         const ValueId x = c.value("self");
         return where(b, b.call("aten.eq.Scalar", {x, 0}), c.value("values"),
@@ -156,7 +171,8 @@ void define_predicates(Table& ops) {
   ops.in_place("aten::heaviside_(Tensor(a!) self, Tensor values) -> Tensor(a!)");
   for (const char* kind : {"Tensor", "Scalar"}) {
     ops.define(fmt::format("aten::copysign.{0}(Tensor self, {0} other) -> Tensor", kind))
-        .dtype(promoted_float(kBoth)).shape(broadcast_of(kBoth))
+        .dtype(promoted_float(kBoth))
+        .shape(broadcast_of(kBoth))
         .expand([](Builder& b, const Call& c) {
           const DType p = c.promoted({"self", "other"}), d = is_float(p) ? p : DType::F32;
           const ValueId size = b.unary("aten.abs", b.cast(c.value("self"), d));
@@ -188,7 +204,9 @@ void define_simple(Table& ops) {
   unary(ops, "frac", same_as("self")).expand([](Builder& b, const Call& c) {
     return b.sub(c.value("self"), b.unary("aten.trunc", c.value("self")));
   });
-  ops.define("aten::positive(Tensor(a) self) -> Tensor(a)").dtype(same_as("self")).shape(shape_of("self"))
+  ops.define("aten::positive(Tensor(a) self) -> Tensor(a)")
+      .dtype(same_as("self"))
+      .shape(shape_of("self"))
       .expand([](Builder&, const Call& c) { return c.value("self"); });
   ops.define("aten::round.decimals(Tensor self, *, int decimals) -> Tensor").dtype(same_as("self")).shape(shape_of("self")).expand(rounded);
   ops.in_place("aten::round_.decimals(Tensor(a!) self, *, int decimals) -> Tensor(a!)");
@@ -225,8 +243,9 @@ ValueId of_two(Builder& b, const Call& c, Fn fn) {
 
 template <class Fn>
 void binary(Table& ops, const std::string& schema, Fn fn) {
-  ops.define(schema).dtype(promoted_float(kBoth)).shape(broadcast_of(kBoth))
-      .expand([fn](Builder& b, const Call& c) { return of_two(b, c, fn); });
+  ops.define(schema).dtype(promoted_float(kBoth)).shape(broadcast_of(kBoth)).expand([fn](Builder& b, const Call& c) {
+    return of_two(b, c, fn);
+  });
 }
 
 // x * log(y), but 0 where x is 0 and y no NaN.
@@ -275,9 +294,8 @@ void define_of_two(Table& ops) {
   }
   ops.in_place("aten::xlogy_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)");
   ops.in_place("aten::xlogy_.Scalar_Other(Tensor(a!) self, Scalar other) -> Tensor(a!)");
-  binary(ops, "aten::logaddexp(Tensor self, Tensor other) -> Tensor", [](Builder& b, ValueId x, ValueId y) {
-    return log_of_sum(b, x, y, [&](ValueId d) { return b.unary("aten.log1p", exp(b, d)); });
-  });
+  binary(ops, "aten::logaddexp(Tensor self, Tensor other) -> Tensor",
+         [](Builder& b, ValueId x, ValueId y) { return log_of_sum(b, x, y, [&](ValueId d) { return b.unary("aten.log1p", exp(b, d)); }); });
   binary(ops, "aten::logaddexp2(Tensor self, Tensor other) -> Tensor", [](Builder& b, ValueId x, ValueId y) {
     return log_of_sum(b, x, y, [&](ValueId d) { return b.mul(b.unary("aten.log1p", b.unary("aten.exp2", d)), 1 / std::numbers::ln2); });
   });
@@ -285,8 +303,12 @@ void define_of_two(Table& ops) {
   ops.in_place("aten::hypot_(Tensor(a!) self, Tensor other) -> Tensor(a!)");
   synonym(ops, "aten::arctan2(Tensor self, Tensor other) -> Tensor", "aten.atan2");
   ops.in_place("aten::arctan2_(Tensor(a!) self, Tensor other) -> Tensor(a!)");
-  ops.define("aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor").dtype(promoted_float(kBoth)).shape(broadcast_of(kBoth))
-      .expand([](Builder& b, const Call& c) { return b.mul(c.value("self"), b.call("aten.pow.Scalar", {2.0, c.arg("other")})); });
+  ops.define("aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor")
+      .dtype(promoted_float(kBoth))
+      .shape(broadcast_of(kBoth))
+      .expand([](Builder& b, const Call& c) {
+        return b.mul(c.value("self"), b.call("aten.pow.Scalar", {2.0, c.arg("other")}));
+      });
   ops.in_place("aten::ldexp_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "aten.ldexp.Tensor");
 }
 
@@ -310,8 +332,9 @@ ValueId erfc(Builder& b, ValueId x) {
 // Giles' approximation, then two steps of Newton.
 ValueId erfinv(Builder& b, ValueId x) {
   const ValueId w = neg(b, b.unary("aten.log", b.mul(b.call("aten.rsub.Scalar", {x, 1}), b.add(x, 1))));
-  const ValueId middle = polynomial(b, b.sub(w, 2.5), {2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087,
-                                                       -0.00125372503, -0.00417768164, 0.246640727, 1.50140941});
+  const ValueId middle = polynomial(b, b.sub(w, 2.5),
+                                    {2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503,
+                                     -0.00417768164, 0.246640727, 1.50140941});
   const ValueId tail = polynomial(b, b.sub(b.unary("aten.sqrt", w), 3.0),
                                   {-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613,
                                    0.00943887047, 1.00167406, 2.83297682});

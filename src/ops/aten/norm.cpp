@@ -87,7 +87,9 @@ Values rms_norm(Builder& b, const Call& c) {
 }
 
 void define_layer_norms(Table& ops) {
-  ops.define("aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)")
+  ops.define(
+         "aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, "
+         "Tensor)")
       .infer([](const Call& c) -> Result<std::vector<Type>> {
         EDGEC_TRY(Dims stats, layer_stats(c));
         return three(c.tensor("input"), stats, stats_dtype(c));
@@ -98,8 +100,10 @@ void define_layer_norms(Table& ops) {
         if (c.tensor("input").dtype == DType::F64) return layer_norm_in_f64(b, c);
         return keep_whole();
       });
-  ops.define("aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool "
-             "cudnn_enable=True) -> Tensor")
+  ops.define(
+         "aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float "
+         "eps=1.0000000000000001e-05, bool "
+         "cudnn_enable=True) -> Tensor")
       .dtype(same_as("input"))
       .shape([](const Call& c) -> Result<Dims> {
         EDGEC_TRY_VOID(normalized_dims(c));
@@ -108,7 +112,8 @@ void define_layer_norms(Table& ops) {
       .expand([](Builder& b, const Call& c) {
         return normalized_rows(b, c.value("input"), c.arg("normalized_shape"), c.arg("weight"), c.arg("bias"), c.number("eps"))[0];
       });
-  ops.define("aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor").dtype(same_as("input"))
+  ops.define("aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor")
+      .dtype(same_as("input"))
       .shape([](const Call& c) -> Result<Dims> {
         EDGEC_TRY_VOID(normalized_dims(c));
         return c.tensor("input").sizes;
@@ -136,27 +141,39 @@ Values group_norm(Builder& b, const Call& c, Dim n, Dim channels, Dim pixels, Di
 }
 
 Result<Dims> at_least_two_dims(const Call& c) {
-  if (c.rank("input") < 2) return model_error(c.op().name() + " needs a batch and a channel dim, the input is " + str(c.tensor("input").sizes));
+  if (c.rank("input") < 2)
+    return model_error(c.op().name() + " needs a batch and a channel dim, the input is " + str(c.tensor("input").sizes));
   return c.tensor("input").sizes;
 }
 
 Dim pixels_of(const Dims& sizes) { return numel(Dims(sizes.begin() + 2, sizes.end())); }
 
 void define_group_norms(Table& ops) {
-  ops.define("aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, "
-             "Tensor)")
-      .infer([](const Call& c) -> Result<std::vector<Type>> { return three(c.tensor("input"), {c.dim("N"), c.dim("group")}, stats_dtype(c)); })
-      .expand([](Builder& b, const Call& c) { return group_norm(b, c, c.dim("N"), c.dim("C"), c.dim("HxW"), c.dim("group"), c.number("eps")); });
-  ops.define("aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool "
-             "cudnn_enabled=True) -> Tensor")
-      .dtype(same_as("input")).shape(at_least_two_dims)
+  ops.define(
+         "aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> "
+         "(Tensor, Tensor, "
+         "Tensor)")
+      .infer([](const Call& c) -> Result<std::vector<Type>> {
+        return three(c.tensor("input"), {c.dim("N"), c.dim("group")}, stats_dtype(c));
+      })
+      .expand([](Builder& b, const Call& c) {
+        return group_norm(b, c, c.dim("N"), c.dim("C"), c.dim("HxW"), c.dim("group"), c.number("eps"));
+      });
+  ops.define(
+         "aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool "
+         "cudnn_enabled=True) -> Tensor")
+      .dtype(same_as("input"))
+      .shape(at_least_two_dims)
       .expand([](Builder& b, const Call& c) {
         const Dims sizes = c.tensor("input").sizes;
         return group_norm(b, c, sizes[0], sizes[1], pixels_of(sizes), c.dim("num_groups"), c.number("eps"))[0];
       });
-  ops.define("aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float "
-             "momentum, float eps, bool cudnn_enabled) -> Tensor")
-      .dtype(same_as("input")).shape(at_least_two_dims)
+  ops.define(
+         "aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, "
+         "float "
+         "momentum, float eps, bool cudnn_enabled) -> Tensor")
+      .dtype(same_as("input"))
+      .shape(at_least_two_dims)
       .expand([](Builder& b, const Call& c) -> Values {
         const Dims sizes = c.tensor("input").sizes;
         if (c.flag("use_input_stats")) {
@@ -211,8 +228,8 @@ Values norm_and_update(Builder& b, const Call& c) {
 // With given statistics unless training is set; training without any uses the batch's and changes nothing.
 Values norm_by_statistics(Builder& b, const Call& c) {
   if (c.flag("training")) return c.has("running_mean") ? training_mode(b, c) : norm_by_batch(b, c);
-  return b.call_all("aten._native_batch_norm_legit_no_training",
-                    {c.arg("input"), c.arg("weight"), c.arg("bias"), c.arg("running_mean"), c.arg("running_var"), c.arg("momentum"), c.arg("eps")});
+  return b.call_all("aten._native_batch_norm_legit_no_training", {c.arg("input"), c.arg("weight"), c.arg("bias"), c.arg("running_mean"),
+                                                                  c.arg("running_var"), c.arg("momentum"), c.arg("eps")});
 }
 
 InferRule batch_types(size_t results) {
@@ -222,26 +239,35 @@ InferRule batch_types(size_t results) {
     const bool training = c.op().schema().find("training") >= 0 && c.flag("training");
     std::vector<Type> out = three(x, {training ? x.sizes[1] : Dim(0)}, stats_dtype(c));
     if (results == 5)
-      for (const char* param : {"running_mean", "running_var"}) out.push_back(Type::of({c.tensor(param).dtype, c.tensor(param).sizes, {}, {}}));
+      for (const char* param : {"running_mean", "running_var"})
+        out.push_back(Type::of({c.tensor(param).dtype, c.tensor(param).sizes, {}, {}}));
     return out;
   };
 }
 
 void define_batch_norms(Table& ops) {
-  ops.define("aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, "
-             "float eps) -> (Tensor, Tensor, Tensor)")
-      .infer(batch_types(3)).kernel("_native_batch_norm_legit_no_training.out").in_place_ok()
+  ops.define(
+         "aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, "
+         "float momentum, "
+         "float eps) -> (Tensor, Tensor, Tensor)")
+      .infer(batch_types(3))
+      .kernel("_native_batch_norm_legit_no_training.out")
+      .in_place_ok()
       .expand([](Builder& b, const Call& c) { return mixed_dtypes(c) || has_half(c) ? recomputed(b, c, DType::F32) : keep_whole(); });
   const std::string given = "(Tensor input, Tensor? weight, Tensor? bias, ", settings = "bool training, float momentum, float eps";
   ops.define("aten::batch_norm" + given + "Tensor? running_mean, Tensor? running_var, " + settings + ", bool cudnn_enabled) -> Tensor")
-      .dtype(same_as("input")).shape(at_least_two_dims)
+      .dtype(same_as("input"))
+      .shape(at_least_two_dims)
       .expand([](Builder& b, const Call& c) -> Values {
         const Values r = norm_by_statistics(b, c);
         return r.empty() ? Values{} : Values{r[0]};
       });
   ops.define("aten::native_batch_norm" + given + "Tensor? running_mean, Tensor? running_var, " + settings + ") -> (Tensor, Tensor, Tensor)")
-      .infer(batch_types(3)).expand(norm_by_statistics);
-  ops.define("aten::_native_batch_norm_legit.no_stats" + given + settings + ") -> (Tensor, Tensor, Tensor)").infer(batch_types(3)).expand(norm_by_batch);
+      .infer(batch_types(3))
+      .expand(norm_by_statistics);
+  ops.define("aten::_native_batch_norm_legit.no_stats" + given + settings + ") -> (Tensor, Tensor, Tensor)")
+      .infer(batch_types(3))
+      .expand(norm_by_batch);
   ops.define("aten::_native_batch_norm_legit_functional" + given + "Tensor running_mean, Tensor running_var, " + settings +
              ") -> (Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)")
       .infer(batch_types(5))
@@ -264,7 +290,9 @@ Values weight_norm(Builder& b, const Call& c) {
 }
 
 void define_weight_norms(Table& ops) {
-  ops.define("aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor").dtype(same_as("v")).shape(shape_of("v"))
+  ops.define("aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor")
+      .dtype(same_as("v"))
+      .shape(shape_of("v"))
       .expand([](Builder& b, const Call& c) { return weight_norm(b, c)[0]; });
   ops.define("aten::_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)")
       .infer([](const Call& c) -> Result<std::vector<Type>> {

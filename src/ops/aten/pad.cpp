@@ -77,7 +77,9 @@ ValueId pad_by_mode(Builder& b, const Call& c) {
 
 void define_pad(Table& ops) {
   ops.define("aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor")
-      .dtype(same_as("self")).shape(padded_by("pad")).kernel("constant_pad_nd.out")
+      .dtype(same_as("self"))
+      .shape(padded_by("pad"))
+      .kernel("constant_pad_nd.out")
       .expand([](Builder& b, const Call& c) -> std::vector<ValueId> {
         const Dims pad = c.dims("pad");
         auto sizes = padded_sizes(c, pad);
@@ -91,11 +93,15 @@ void define_pad(Table& ops) {
         return {only_crop ? x : b.call("aten.constant_pad_nd", {x, rest, c.arg("value")})};
       });
   ops.define("aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor")
-      .dtype(same_as("self")).shape(padded_by("pad")).expand(pad_by_mode);
+      .dtype(same_as("self"))
+      .shape(padded_by("pad"))
+      .expand(pad_by_mode);
   for (int n = 1; n <= 3; ++n)
     for (const char* name : {"reflection", "replication"})
       ops.define(fmt::format("aten::{}_pad{}d(Tensor self, SymInt[{}] padding) -> Tensor", name, n, 2 * n))
-          .dtype(same_as("self")).shape(padded_by("padding")).kernel(fmt::format("{}_pad{}d.out", name, n));
+          .dtype(same_as("self"))
+          .shape(padded_by("padding"))
+          .kernel(fmt::format("{}_pad{}d.out", name, n));
 }
 
 }  // namespace edgec::ops

@@ -278,38 +278,51 @@ void define_pool(Table& ops) {
     auto full = ops.define(fmt::format("aten::{}_with_indices{} -> (Tensor, Tensor)", name, params)).infer(with_indices(pooled(n)));
     if (n == 1) full.expand(max_1d);
     if (n == 3) full.expand(max_3d);
-    if (n == 2)
-      full.preserves_layout().kernel("max_pool2d_with_indices.out");
+    if (n == 2) full.preserves_layout().kernel("max_pool2d_with_indices.out");
     ops.define(fmt::format("aten::adaptive_max_pool{0}d(Tensor self, int[{0}] output_size) -> (Tensor, Tensor)", n))
         .infer(with_indices(adapted(n)))
         .expand([n](Builder& b, const Call& c) { return adaptive_max(b, c, n); });
   }
 
-  ops.define("aten::avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool ceil_mode=False, bool "
-             "count_include_pad=True) -> Tensor")
-      .dtype(same_as("self")).shape(pooled(1)).expand([](Builder& b, const Call& c) {
+  ops.define(
+         "aten::avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool ceil_mode=False, bool "
+         "count_include_pad=True) -> Tensor")
+      .dtype(same_as("self"))
+      .shape(pooled(1))
+      .expand([](Builder& b, const Call& c) {
         const size_t axis = c.rank("self") - 1;
         return squeeze(b, avg_2d(b, unsqueeze(b, c.value("self"), axis), widened(pool_of(c, 1), false), c.arg("count_include_pad")), axis);
       });
   // The kernels sum in the operand's dtype.
-  ops.define("aten::avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool "
-             "count_include_pad=True, int? divisor_override=None) -> Tensor")
-      .dtype(same_as("self")).shape(pooled(2)).kernel_dtypes({DType::F32, DType::F64, DType::I64}, DType::F32).kernel("avg_pool2d.out");
-  ops.define("aten::avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool "
-             "count_include_pad=True, int? divisor_override=None) -> Tensor")
-      .dtype(same_as("self")).shape(pooled(3)).expand(avg_3d);
+  ops.define(
+         "aten::avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool "
+         "count_include_pad=True, int? divisor_override=None) -> Tensor")
+      .dtype(same_as("self"))
+      .shape(pooled(2))
+      .kernel_dtypes({DType::F32, DType::F64, DType::I64}, DType::F32)
+      .kernel("avg_pool2d.out");
+  ops.define(
+         "aten::avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool "
+         "count_include_pad=True, int? divisor_override=None) -> Tensor")
+      .dtype(same_as("self"))
+      .shape(pooled(3))
+      .expand(avg_3d);
 
   ops.define("aten::adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor")
-      .dtype(same_as("self")).shape(adapted(1)).expand([](Builder& b, const Call& c) {
+      .dtype(same_as("self"))
+      .shape(adapted(1))
+      .expand([](Builder& b, const Call& c) {
         const size_t axis = c.rank("self") - 1;
         return squeeze(b, adaptive_avg_2d(b, unsqueeze(b, c.value("self"), axis), {1, c.dims("output_size")[0]}), axis);
       });
   ops.define("aten::adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor")
-      .dtype(same_as("self")).shape(adapted(2)).expand([](Builder& b, const Call& c) {
-        return adaptive_avg_2d(b, c.value("self"), c.dims("output_size", 2));
-      });
+      .dtype(same_as("self"))
+      .shape(adapted(2))
+      .expand([](Builder& b, const Call& c) { return adaptive_avg_2d(b, c.value("self"), c.dims("output_size", 2)); });
   ops.define("aten::_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor")
-      .dtype(same_as("self")).shape(adapted(2)).kernel("_adaptive_avg_pool2d.out")
+      .dtype(same_as("self"))
+      .shape(adapted(2))
+      .kernel("_adaptive_avg_pool2d.out")
       .expand([](Builder& b, const Call& c) -> std::vector<ValueId> {
         if (c.tensor("self").dtype != DType::F64) return keep_whole();
         ValueId x = c.value("self");  // the kernel sums in f32
@@ -327,7 +340,9 @@ void define_pool(Table& ops) {
       });
   for (const char* name : {"adaptive_avg_pool3d", "_adaptive_avg_pool3d"})
     ops.define(fmt::format("aten::{}(Tensor self, SymInt[3] output_size) -> Tensor", name))
-        .dtype(same_as("self")).shape(adapted(3)).expand(adaptive_avg_3d);
+        .dtype(same_as("self"))
+        .shape(adapted(3))
+        .expand(adaptive_avg_3d);
 }
 
 }  // namespace edgec::ops

@@ -29,15 +29,14 @@ DTypeRule truth_of(std::string param) {  // any and all of u8 are u8
 DTypeRule floats_only(std::string param, std::string dtype_param) {
   return [=](const Call& c) -> Result<DType> {
     const DType d = dtype_param.empty() ? c.tensor(param).dtype : c.dtype(dtype_param, c.tensor(param).dtype);
-    if (!is_float(d) && !is_complex(d)) return model_error(c.op().name() + " needs a float dtype, the input has " + std::string(torch_name(d)));
+    if (!is_float(d) && !is_complex(d))
+      return model_error(c.op().name() + " needs a float dtype, the input has " + std::string(torch_name(d)));
     return d;
   };
 }
 
 // Kernels of amax, max.dim, ... stop the process on an input without elements.
-std::vector<ValueId> kept_unless_empty(Builder& b, const Call& c) {
-  return is_empty(c.tensor("self").sizes) ? filled(b, c) : keep_whole();
-}
+std::vector<ValueId> kept_unless_empty(Builder& b, const Call& c) { return is_empty(c.tensor("self").sizes) ? filled(b, c) : keep_whole(); }
 
 // The optimized kernel sums one dim of any dtype in f32; two dims take the other path. It does not know rank 0 with a dim.
 std::vector<ValueId> sum_exactly(Builder& b, const Call& c) {
@@ -76,9 +75,14 @@ void define_spread(Table& ops) {
   const auto everywhere = scalar_shape(), along = reduced("self", "dim", "keepdim");
   const auto dtype = floats_only("self", "");
   ops.define("aten::var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor")
-      .dtype(dtype).shape(along).kernel("var.correction_out").kernel_dtypes(kWide, DType::F32);
+      .dtype(dtype)
+      .shape(along)
+      .kernel("var.correction_out")
+      .kernel_dtypes(kWide, DType::F32);
   ops.define("aten::var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)")
-      .infer(pair_of(along, false)).kernel("var_mean.correction_out").kernel_dtypes(kWide, DType::F32)
+      .infer(pair_of(along, false))
+      .kernel("var_mean.correction_out")
+      .kernel_dtypes(kWide, DType::F32)
       .expand([](Builder& b, const Call& c) -> Values {
         // Where the variance is NaN for want of elements, the kernel makes the mean NaN too.
         const Spread s = spread(c);
@@ -93,7 +97,10 @@ void define_spread(Table& ops) {
     return variance(b, c, s.dim, s.correction, s.keepdim);
   };
   ops.define("aten::var(Tensor self, bool unbiased=True) -> Tensor").dtype(dtype).shape(everywhere).expand(var);
-  ops.define("aten::var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor").dtype(dtype).shape(along).expand(var);
+  ops.define("aten::var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor")
+      .dtype(dtype)
+      .shape(along)
+      .expand(var);
 
   const auto std = [](Builder& b, const Call& c) {
     const Spread s = spread(c);
@@ -102,9 +109,14 @@ void define_spread(Table& ops) {
     });
   };
   ops.define("aten::std(Tensor self, bool unbiased=True) -> Tensor").dtype(dtype).shape(everywhere).expand(std);
-  ops.define("aten::std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor").dtype(dtype).shape(along).expand(std);
+  ops.define("aten::std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor")
+      .dtype(dtype)
+      .shape(along)
+      .expand(std);
   ops.define("aten::std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor")
-      .dtype(dtype).shape(along).expand(std);
+      .dtype(dtype)
+      .shape(along)
+      .expand(std);
 
   const auto both = [](bool root) {
     return [root](Builder& b, const Call& c) -> Values {
@@ -117,12 +129,16 @@ void define_spread(Table& ops) {
     };
   };
   for (const std::string name : {"var_mean", "std_mean"}) {
-    ops.define("aten::" + name + "(Tensor self, bool unbiased=True) -> (Tensor, Tensor)").infer(pair_of(everywhere, false)).expand(both(name[0] == 's'));
+    ops.define("aten::" + name + "(Tensor self, bool unbiased=True) -> (Tensor, Tensor)")
+        .infer(pair_of(everywhere, false))
+        .expand(both(name[0] == 's'));
     ops.define("aten::" + name + ".dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)")
-        .infer(pair_of(along, false)).expand(both(name[0] == 's'));
+        .infer(pair_of(along, false))
+        .expand(both(name[0] == 's'));
   }
   ops.define("aten::std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)")
-      .infer(pair_of(along, false)).expand(both(true));
+      .infer(pair_of(along, false))
+      .expand(both(true));
 }
 
 // A vector norm; half types compute in f32.
@@ -151,28 +167,42 @@ Axes matrix_dims(Builder& b, const Call& c) {
   const auto rank = static_cast<int64_t>(c.rank("self"));
   const std::vector<int64_t> dims = c.has("dim") ? c.integers("dim") : std::vector<int64_t>{-2, -1};
   for (int64_t d : dims) out.push_back(static_cast<size_t>(d < 0 ? d + rank : d));
-  if (out.size() != 2 || out[0] == out[1] || out[0] >= c.rank("self") || out[1] >= c.rank("self")) b.fail(c.op().name() + ": a matrix norm takes two dims");
+  if (out.size() != 2 || out[0] == out[1] || out[0] >= c.rank("self") || out[1] >= c.rank("self"))
+    b.fail(c.op().name() + ": a matrix norm takes two dims");
   return out;
 }
 
 void define_norms(Table& ops) {
   const auto along = reduced("self", "dim", "keepdim");
   const auto dtype = floats_only("self", "dtype"), own = floats_only("self", "");
-  ops.define("aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor")
-      .dtype(dtype).shape(along)
-      .expand([](Builder& b, const Call& c) { return norm_of(b, c, c.number("ord", 2), axes_of(b, c, "dim", c.rank("self")), c.flag("keepdim")); });
+  ops.define(
+         "aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor")
+      .dtype(dtype)
+      .shape(along)
+      .expand([](Builder& b, const Call& c) {
+        return norm_of(b, c, c.number("ord", 2), axes_of(b, c, "dim", c.rank("self")), c.flag("keepdim"));
+      });
   const auto norm = [](Builder& b, const Call& c) {
     const size_t rank = c.rank("self");
     return norm_of(b, c, c.has("p") ? c.number("p", 2) : 2, c.has("dim") ? axes_of(b, c, "dim", rank) : trailing_axes(rank, rank),
                    c.has("keepdim") && c.flag("keepdim"));
   };
   ops.define("aten::norm.Scalar(Tensor self, Scalar p=2) -> Tensor").dtype(own).shape(scalar_shape()).expand(norm);
-  ops.define("aten::norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor").dtype(dtype).shape(scalar_shape()).expand(norm);
-  ops.define("aten::norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor").dtype(own).shape(along).expand(norm);
+  ops.define("aten::norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor")
+      .dtype(dtype)
+      .shape(scalar_shape())
+      .expand(norm);
+  ops.define("aten::norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor")
+      .dtype(own)
+      .shape(along)
+      .expand(norm);
   ops.define("aten::norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor")
-      .dtype(dtype).shape(along).expand(norm);
+      .dtype(dtype)
+      .shape(along)
+      .expand(norm);
   ops.define("aten::frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor").dtype(own).shape(along).expand(norm);
-  ops.define("aten::norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor").dtype(same_as("v"))
+  ops.define("aten::norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor")
+      .dtype(same_as("v"))
       .shape([](const Call& c) -> Result<Dims> {
         const Dims& sizes = c.tensor("v").sizes;
         if (c.integer("dim") == -1) return Dims{};
@@ -200,7 +230,8 @@ void define_norms(Table& ops) {
     return norm_of(b, c, c.has("ord") ? c.number("ord") : 2, axes_of(b, c, "dim", rank), keepdim);
   });
   const auto named = [](Builder& b, const Call& c) {
-    if (c.string("ord") != "fro") b.fail(c.op().name() + ": the order '" + c.string("ord") + "' needs singular values, which no kernel computes");
+    if (c.string("ord") != "fro")
+      b.fail(c.op().name() + ": the order '" + c.string("ord") + "' needs singular values, which no kernel computes");
     return norm_of(b, c, 2, matrix_dims(b, c), c.flag("keepdim"));
   };
   ops.define("aten::linalg_norm.ord_str(Tensor self, str ord, " + tail).dtype(dtype).shape(along).expand(named);
@@ -222,7 +253,8 @@ ShapeRule broadcast_without_dim(std::string x, std::string y) {
 
 void define_distances(Table& ops) {
   ops.define("aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor")
-      .dtype(promoted({"x1", "x2"})).shape(broadcast_without_dim("x1", "x2"))
+      .dtype(promoted({"x1", "x2"}))
+      .shape(broadcast_without_dim("x1", "x2"))
       .expand([](Builder& b, const Call& c) -> Values {
         const auto joined = broadcast(c.tensor("x1").sizes, c.tensor("x2").sizes);
         const Dims sizes = joined ? *joined : Dims{};
@@ -248,12 +280,15 @@ void define_distances(Table& ops) {
           return vector_norm(m, v, c.number("p"), trailing_axes(m.tensor(v).rank(), 1), c.flag("keepdim"));
         })};
       });
-  ops.define("aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor").dtype(promoted({"self", "other"})).shape(scalar_shape())
+  ops.define("aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor")
+      .dtype(promoted({"self", "other"}))
+      .shape(scalar_shape())
       .expand([](Builder& b, const Call& c) -> Values {
         const ValueId apart = b.sub(c.value("self"), c.value("other"));
         if (b.failed()) return {};
         const size_t rank = b.tensor(apart).rank();
-        return {in_opmath(b, apart, [&](Builder& m, ValueId v) { return vector_norm(m, v, c.number("p", 2), trailing_axes(rank, rank), false); })};
+        return {in_opmath(b, apart,
+                          [&](Builder& m, ValueId v) { return vector_norm(m, v, c.number("p", 2), trailing_axes(rank, rank), false); })};
       });
 
   const auto all_pairs = [](const Call& c) -> Result<Dims> {
@@ -268,9 +303,17 @@ void define_distances(Table& ops) {
     return sizes;
   };
   ops.define("aten::_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor")
-      .dtype(promoted({"x1", "x2"})).shape(all_pairs).promotes({"x1", "x2"}).kernel("_cdist_forward.out").kernel_dtypes(kWide, DType::F32);
-  ops.define("aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor").dtype(promoted({"x1", "x2"})).shape(all_pairs)
-      .expand([](Builder& b, const Call& c) { return b.call("aten._cdist_forward", {c.arg("x1"), c.arg("x2"), c.arg("p"), c.arg("compute_mode")}); });
+      .dtype(promoted({"x1", "x2"}))
+      .shape(all_pairs)
+      .promotes({"x1", "x2"})
+      .kernel("_cdist_forward.out")
+      .kernel_dtypes(kWide, DType::F32);
+  ops.define("aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor")
+      .dtype(promoted({"x1", "x2"}))
+      .shape(all_pairs)
+      .expand([](Builder& b, const Call& c) {
+        return b.call("aten._cdist_forward", {c.arg("x1"), c.arg("x2"), c.arg("p"), c.arg("compute_mode")});
+      });
 
   const auto each_pair = [](const Call& c) -> Result<Dims> {
     if (c.rank("self") != 2) return model_error(c.op().name() + " takes a matrix");
@@ -278,33 +321,54 @@ void define_distances(Table& ops) {
     return Dims{sym::floordiv(n * (n - 1), 2)};
   };
   ops.define("aten::_pdist_forward(Tensor self, float p=2.) -> Tensor")
-      .dtype(same_as("self")).shape(each_pair).kernel("_pdist_forward.out").kernel_dtypes(kWide, DType::F32);
-  ops.define("aten::pdist(Tensor self, float p=2.) -> Tensor").dtype(same_as("self")).shape(each_pair)
-      .expand([](Builder& b, const Call& c) { return b.call("aten._pdist_forward", {c.arg("self"), c.arg("p")}); });
+      .dtype(same_as("self"))
+      .shape(each_pair)
+      .kernel("_pdist_forward.out")
+      .kernel_dtypes(kWide, DType::F32);
+  ops.define("aten::pdist(Tensor self, float p=2.) -> Tensor")
+      .dtype(same_as("self"))
+      .shape(each_pair)
+      .expand([](Builder& b, const Call& c) {
+        return b.call("aten._pdist_forward", {c.arg("self"), c.arg("p")});
+      });
 }
 
 void define_sums(Table& ops) {
   const auto along = reduced("self", "dim", "keepdim");
   const auto summed_dtype = summed("self", "dtype");
   ops.define("aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor")
-      .dtype(summed_dtype).shape(along).kernel("sum.IntList_out", {"dtype"}).expand(sum_exactly);
-  ops.define("aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor").dtype(summed_dtype).shape(scalar_shape())
-      .expand([](Builder& b, const Call& c) { return b.call("aten.sum.dim_IntList", {c.arg("self"), ArgList{}}, {{"dtype", c.arg("dtype")}}); });
+      .dtype(summed_dtype)
+      .shape(along)
+      .kernel("sum.IntList_out", {"dtype"})
+      .expand(sum_exactly);
+  ops.define("aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor")
+      .dtype(summed_dtype)
+      .shape(scalar_shape())
+      .expand([](Builder& b, const Call& c) {
+        return b.call("aten.sum.dim_IntList", {c.arg("self"), ArgList{}}, {{"dtype", c.arg("dtype")}});
+      });
   ops.define("aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor")
-      .dtype(floats_only("self", "dtype")).shape(along).kernel("mean.out", {"dtype"});
+      .dtype(floats_only("self", "dtype"))
+      .shape(along)
+      .kernel("mean.out", {"dtype"});
   ops.define("aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor")
-      .dtype(floats_only("self", "dtype")).shape(scalar_shape()).kernel("mean.dtype_out", {"dtype"});
+      .dtype(floats_only("self", "dtype"))
+      .shape(scalar_shape())
+      .kernel("mean.dtype_out", {"dtype"});
 
   const auto without_nan = [](Builder& b, const Call& c) {
     const ValueId x = c.value("self");
     return is_float(c.tensor("self").dtype) ? where(b, b.unary("aten.isnan", x), number(b, 0, c.tensor("self").dtype), x) : x;
   };
-  ops.define("aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor").dtype(summed_dtype).shape(along)
+  ops.define("aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor")
+      .dtype(summed_dtype)
+      .shape(along)
       .expand([=](Builder& b, const Call& c) {
         return b.call("aten.sum.dim_IntList", {without_nan(b, c), c.arg("dim"), c.arg("keepdim")}, {{"dtype", c.arg("dtype")}});
       });
   ops.define("aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor")
-      .dtype(floats_only("self", "dtype")).shape(along)
+      .dtype(floats_only("self", "dtype"))
+      .shape(along)
       .expand([=](Builder& b, const Call& c) {
         const DType d = c.dtype("dtype", c.tensor("self").dtype), wide = is_half(d) ? DType::F32 : d;
         const ValueId total = b.call("aten.sum.dim_IntList", {without_nan(b, c), c.arg("dim"), c.arg("keepdim")}, {{"dtype", wide}});
@@ -315,8 +379,14 @@ void define_sums(Table& ops) {
   const auto count = [](Builder& b, const Call& c) {
     return sum(b, b.call("aten.ne.Scalar", {c.arg("self"), 0}), axes_of(b, c, "dim", c.rank("self")));
   };
-  ops.define("aten::count_nonzero(Tensor self, int? dim=None) -> Tensor").dtype(fixed(DType::I64)).shape(reduced("self", "dim", "")).expand(count);
-  ops.define("aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor").dtype(fixed(DType::I64)).shape(reduced("self", "dim", "")).expand(count);
+  ops.define("aten::count_nonzero(Tensor self, int? dim=None) -> Tensor")
+      .dtype(fixed(DType::I64))
+      .shape(reduced("self", "dim", ""))
+      .expand(count);
+  ops.define("aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor")
+      .dtype(fixed(DType::I64))
+      .shape(reduced("self", "dim", ""))
+      .expand(count);
 
   const std::vector<DType> exact = {DType::Bool, DType::U8, DType::I8, DType::I16, DType::I32, DType::I64, DType::F32, DType::F64};
   const auto cast_first = [](Builder& b, const Call& c) -> Values {  // so that the dtype argument is not needed
@@ -328,9 +398,17 @@ void define_sums(Table& ops) {
     return {b.call(c.op().name(), args)};
   };
   ops.define("aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor")
-      .dtype(summed_dtype).shape(scalar_shape()).kernel("prod.out", {"dtype"}).kernel_dtypes(exact, DType::F32).expand(cast_first);
+      .dtype(summed_dtype)
+      .shape(scalar_shape())
+      .kernel("prod.out", {"dtype"})
+      .kernel_dtypes(exact, DType::F32)
+      .expand(cast_first);
   ops.define("aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor")
-      .dtype(summed_dtype).shape(along).kernel("prod.int_out", {"dtype"}).kernel_dtypes(exact, DType::F32).expand(cast_first);
+      .dtype(summed_dtype)
+      .shape(along)
+      .kernel("prod.int_out", {"dtype"})
+      .kernel_dtypes(exact, DType::F32)
+      .expand(cast_first);
 }
 
 void define_extremes(Table& ops) {
@@ -338,16 +416,29 @@ void define_extremes(Table& ops) {
   const auto own = same_as("self");
   for (const std::string name : {"max", "min"}) {
     ops.define("aten::a" + name + "(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor")
-        .dtype(own).shape(along).kernel("a" + name + ".out").expand(kept_unless_empty);
+        .dtype(own)
+        .shape(along)
+        .kernel("a" + name + ".out")
+        .expand(kept_unless_empty);
     ops.define("aten::" + name + "(Tensor self) -> Tensor").dtype(own).shape(scalar_shape()).kernel(name + ".unary_out");
     ops.define("aten::" + name + ".dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)")
-        .infer(pair_of(along, true)).kernel(name + ".dim_" + name).expand(kept_unless_empty);
-    ops.define("aten::" + name + ".other(Tensor self, Tensor other) -> Tensor").dtype(promoted({"self", "other"})).shape(broadcast_of({"self", "other"}))
-        .expand([name](Builder& b, const Call& c) { return b.call("aten." + name + "imum", {c.arg("self"), c.arg("other")}); });
+        .infer(pair_of(along, true))
+        .kernel(name + ".dim_" + name)
+        .expand(kept_unless_empty);
+    ops.define("aten::" + name + ".other(Tensor self, Tensor other) -> Tensor")
+        .dtype(promoted({"self", "other"}))
+        .shape(broadcast_of({"self", "other"}))
+        .expand([name](Builder& b, const Call& c) {
+          return b.call("aten." + name + "imum", {c.arg("self"), c.arg("other")});
+        });
     ops.define("aten::arg" + name + "(Tensor self, int? dim=None, bool keepdim=False) -> Tensor")
-        .dtype(fixed(DType::I64)).shape(along).kernel("arg" + name + ".out").expand(kept_unless_empty);
+        .dtype(fixed(DType::I64))
+        .shape(along)
+        .kernel("arg" + name + ".out")
+        .expand(kept_unless_empty);
   }
-  ops.define("aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)").infer(pair_of(along, false))
+  ops.define("aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)")
+      .infer(pair_of(along, false))
       .expand([](Builder& b, const Call& c) -> Values {
         const Axes axes = axes_of(b, c, "dim", c.rank("self"));
         return {amin(b, c.value("self"), axes, c.flag("keepdim")), amax(b, c.value("self"), axes, c.flag("keepdim"))};
@@ -359,10 +450,15 @@ void define_extremes(Table& ops) {
   };
   ops.define("aten::any(Tensor self) -> Tensor").dtype(truth).shape(scalar_shape()).kernel("any.all_out");
   ops.define("aten::any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor").dtype(truth).shape(along).kernel("any.out");
-  ops.define("aten::any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor").dtype(truth).shape(along_given).kernel("any.dims_out");
+  ops.define("aten::any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor")
+      .dtype(truth)
+      .shape(along_given)
+      .kernel("any.dims_out");
   // all = not any not
-  for (const std::string overload : {"(Tensor self)", ".dim(Tensor self, int dim, bool keepdim=False)", ".dims(Tensor self, int[]? dim=None, bool keepdim=False)"})
-    ops.define("aten::all" + overload + " -> Tensor").dtype(truth)
+  for (const std::string overload :
+       {"(Tensor self)", ".dim(Tensor self, int dim, bool keepdim=False)", ".dims(Tensor self, int[]? dim=None, bool keepdim=False)"})
+    ops.define("aten::all" + overload + " -> Tensor")
+        .dtype(truth)
         .shape(overload[0] == '(' ? scalar_shape() : along_given)
         .expand([overload](Builder& b, const Call& c) {
           std::vector<Arg> args(c.args().begin(), c.args().end());
@@ -395,7 +491,9 @@ Values scan(Builder& b, Values y, size_t axis, const std::vector<Arg>& identitie
 void define_running(Table& ops) {
   const auto summed_dtype = summed("self", "dtype");
   ops.define("aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor")
-      .dtype(summed_dtype).shape(shape_of("self")).kernel("cumsum.out", {"dtype"})
+      .dtype(summed_dtype)
+      .shape(shape_of("self"))
+      .kernel("cumsum.out", {"dtype"})
       .expand([](Builder& b, const Call& c) -> Values {
         const TensorType x = c.tensor("self");
         const DType d = c.dtype("dtype", is_float(x.dtype) ? x.dtype : DType::I64);
@@ -406,7 +504,9 @@ void define_running(Table& ops) {
         return {b.cast(b.call("aten.cumsum", {c.arg("self"), c.arg("dim")}, {{"dtype", wide}}), d)};
       });
   ops.in_place("aten::cumsum_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)");
-  ops.define("aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor").dtype(summed_dtype).shape(shape_of("self"))
+  ops.define("aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor")
+      .dtype(summed_dtype)
+      .shape(shape_of("self"))
       .expand([](Builder& b, const Call& c) {
         const TensorType x = c.tensor("self");
         const DType d = c.dtype("dtype", is_float(x.dtype) ? x.dtype : DType::I64);
@@ -435,13 +535,19 @@ void define_softmax(Table& ops) {
 
   const DTypeRule widened = [](const Call& c) -> Result<DType> { return c.flag("half_to_float") ? DType::F32 : c.tensor("self").dtype; };
   ops.define("aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor")
-      .dtype(widened).shape(shape_of("self")).in_place_ok().kernel("_softmax.out")
+      .dtype(widened)
+      .shape(shape_of("self"))
+      .in_place_ok()
+      .kernel("_softmax.out")
       .expand([](Builder& b, const Call& c) -> Values {
         if (!c.flag("half_to_float")) return keep_whole();
         return {b.call("aten._softmax", {b.cast(c.value("self"), DType::F32), c.arg("dim"), false})};
       });
   ops.define("aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor")
-      .dtype(widened).shape(shape_of("self")).in_place_ok().kernel("_log_softmax.out")
+      .dtype(widened)
+      .shape(shape_of("self"))
+      .in_place_ok()
+      .kernel("_log_softmax.out")
       .expand([](Builder& b, const Call& c) -> Values {
         const TensorType x = c.tensor("self");
         if (is_empty(x.sizes)) return filled(b, c);
@@ -456,11 +562,14 @@ void define_softmax(Table& ops) {
   const auto log_sum = [](Builder& b, const Call& c) {
     const DType d = c.tensor("self").dtype;
     const ValueId x = is_float(d) ? c.value("self") : b.cast(c.value("self"), DType::F32);
-    return in_opmath(b, x, [&](Builder& m, ValueId v) { return log_sum_exp(m, v, axes_of(m, c, "dim", c.rank("self")), c.flag("keepdim")); });
+    return in_opmath(b, x,
+                     [&](Builder& m, ValueId v) { return log_sum_exp(m, v, axes_of(m, c, "dim", c.rank("self")), c.flag("keepdim")); });
   };
   for (const char* name : {"logsumexp", "special_logsumexp"})
     ops.define(std::string("aten::") + name + "(Tensor self, int[1] dim, bool keepdim=False) -> Tensor")
-        .dtype(promoted_float({"self"})).shape(reduced("self", "dim", "keepdim")).expand(log_sum);
+        .dtype(promoted_float({"self"}))
+        .shape(reduced("self", "dim", "keepdim"))
+        .expand(log_sum);
 }
 
 }  // namespace

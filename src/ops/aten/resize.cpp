@@ -26,8 +26,10 @@ std::string_view tensor_param(const Call& c) { return c.op().schema().find("inpu
 std::vector<double> numbers(const Arg& list) {
   std::vector<double> out;
   for (const Arg& a : list.list()) {
-    if (auto* d = std::get_if<double>(&a.state)) out.push_back(*d);
-    else if (a.is_expr()) out.push_back(a.expr().constant_float().value_or(0));
+    if (auto* d = std::get_if<double>(&a.state))
+      out.push_back(*d);
+    else if (a.is_expr())
+      out.push_back(a.expr().constant_float().value_or(0));
   }
   return out;
 }
@@ -159,9 +161,7 @@ ValueId along(Builder& b, ValueId line, size_t axis, size_t rank) {
   return b.view(line, replaced(Dims(rank, Dim(1)), axis, sizes[0]));
 }
 
-ValueId tap(Builder& b, ValueId x, size_t axis, ValueId at, Dim size) {
-  return pick(b, x, axis, b.call("aten.clamp", {at, 0, size - 1}));
-}
+ValueId tap(Builder& b, ValueId x, size_t axis, ValueId at, Dim size) { return pick(b, x, axis, b.call("aten.clamp", {at, 0, size - 1})); }
 
 ValueId linear_along(Builder& b, ValueId x, const Resize& r, size_t i) {
   if (r.in[i] == r.out[i]) return x;
@@ -562,16 +562,22 @@ void define_resize(Table& ops) {
       .expand(affine_grid);
 
   ops.define("aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor")
-      .dtype(same_as("self")).shape([](const Call& c) { return shuffled_sizes(c, true); }).kernel("pixel_shuffle.out");
+      .dtype(same_as("self"))
+      .shape([](const Call& c) { return shuffled_sizes(c, true); })
+      .kernel("pixel_shuffle.out");
   ops.define("aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor")
-      .dtype(same_as("self")).shape([](const Call& c) { return shuffled_sizes(c, false); }).kernel("pixel_unshuffle.out");
+      .dtype(same_as("self"))
+      .shape([](const Call& c) { return shuffled_sizes(c, false); })
+      .kernel("pixel_unshuffle.out");
   for (const char* name : {"channel_shuffle", "native_channel_shuffle"})
     ops.define(fmt::format("aten::{}(Tensor self, SymInt groups) -> Tensor", name))
         .dtype(same_as("self"))
         .shape(shape_of("self"))
         .expand(channel_shuffle);
   ops.define("aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor")
-      .dtype(same_as("self")).shape(im2col_sizes).expand(im2col);
+      .dtype(same_as("self"))
+      .shape(im2col_sizes)
+      .expand(im2col);
   ops.define(
          "aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor")
       .dtype(same_as("self"))

@@ -165,7 +165,8 @@ void define_network(Table& ops, const std::string& name, Kind kind) {
   const std::string returns = kind == Kind::Lstm ? "(Tensor, Tensor, Tensor)" : "(Tensor, Tensor)";
   const std::string rest = ", Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional";
   ops.define("aten::" + name + ".input(Tensor input, " + states + rest + ", bool batch_first) -> " + returns)
-      .infer(network_types("input")).expand([kind](Builder& b, const Call& c) { return network(b, c, kind); });
+      .infer(network_types("input"))
+      .expand([kind](Builder& b, const Call& c) { return network(b, c, kind); });
   ops.define("aten::" + name + ".data(Tensor data, Tensor batch_sizes, " + states + rest + ") -> " + returns)
       .infer(network_types("data"))
       .expand([](Builder& b, const Call& c) {

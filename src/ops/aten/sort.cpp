@@ -87,9 +87,8 @@ std::vector<ValueId> median(Builder& b, const Call& c, bool skip_nan) {
   if (!is_float(c.tensor("self").dtype)) return at_position(b, c, s, sym::floordiv(n - 1, 2));
   const ValueId nans = b.call("aten.sum.dim_IntList", {b.unary("aten.isnan", x), Arg::ints({static_cast<int64_t>(axis)}), true});
   const ValueId valid = b.add(b.unary("aten.neg", nans), n);
-  const ValueId position =
-      skip_nan ? b.cast(b.unary("aten.trunc", b.mul(b.cast(b.sub(valid, 1), DType::F64), 0.5)), DType::I64)
-               : where(b, b.call("aten.gt.Scalar", {nans, 0}), valid, b.full({}, sym::floordiv(n - 1, 2), DType::I64));
+  const ValueId position = skip_nan ? b.cast(b.unary("aten.trunc", b.mul(b.cast(b.sub(valid, 1), DType::F64), 0.5)), DType::I64)
+                                    : where(b, b.call("aten.gt.Scalar", {nans, 0}), valid, b.full({}, sym::floordiv(n - 1, 2), DType::I64));
   return at_position(b, c, s, position);
 }
 

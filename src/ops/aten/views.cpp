@@ -116,9 +116,10 @@ void define_split(Table& ops, std::string_view schema, Result<Dims> (*lengths)(c
 }  // namespace
 
 void define_views(Table& ops) {
-  view_op(ops, "aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", [](const Call& c) -> Sizes {
-    return infer_view_sizes(c.tensor("self").sizes, c.dims("size"), c.op());
-  }).kernel("view_copy.out").memory_view();
+  view_op(ops, "aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)",
+          [](const Call& c) -> Sizes { return infer_view_sizes(c.tensor("self").sizes, c.dims("size"), c.op()); })
+      .kernel("view_copy.out")
+      .memory_view();
   for (const char* schema : {"aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)"})
     view_op(ops, schema, [](const Call& c) -> Sizes {
       return infer_view_sizes(c.tensor("self").sizes, c.dims("shape"), c.op());
@@ -188,7 +189,9 @@ void define_views(Table& ops) {
     Dims sizes = c.tensor("self").sizes;
     if (sizes.size() == 2) std::swap(sizes[0], sizes[1]);
     return sizes;
-  }).expand([](Builder& b, const Call& c) { return c.rank("self") == 2 ? b.permute(c.value("self"), {1, 0}) : c.value("self"); });
+  }).expand([](Builder& b, const Call& c) {
+    return c.rank("self") == 2 ? b.permute(c.value("self"), {1, 0}) : c.value("self");
+  });
 
   view_op(ops, "aten::expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)", [](const Call& c) -> Sizes {
     const Dims& from = c.tensor("self").sizes;
