@@ -100,7 +100,7 @@ void synonym(Table& ops, std::string_view schema, std::string of) {
 }
 
 Dims without(Dims sizes, size_t axis) {
-  sizes.erase(sizes.begin() + at(axis));
+  if (axis < sizes.size()) sizes.erase(sizes.begin() + at(axis));  // rank 0: untrusted archives
   return sizes;
 }
 
@@ -110,7 +110,7 @@ Dims inserted(Dims sizes, size_t axis, Dim size) {
 }
 
 Dims replaced(Dims sizes, size_t axis, Dim size) {
-  sizes[axis] = size;
+  if (axis < sizes.size()) sizes[axis] = size;
   return sizes;
 }
 

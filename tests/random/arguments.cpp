@@ -20,18 +20,6 @@ std::vector<std::string> alternatives(const std::string& text) {
   return out;
 }
 
-// torch refuses empty operands of reductions without a neutral element, and of most operators on images.
-bool takes_empty(const OpDef& op) {
-  std::string name = op.schema().name;
-  if (name.ends_with('_') && !name.starts_with("__")) name.pop_back();
-  if (is_one_of(name,
-                {"amax", "amin", "argmax", "argmin", "max", "min", "aminmax", "median", "nanmedian", "mode", "kthvalue",
-                 "cummax", "cummin", "linalg_vector_norm", "linalg_norm", "linalg_matrix_norm", "norm", "pad", "topk"}))
-    return false;
-  return hints_for(op).empty() ||
-         is_one_of(name, {"mm", "bmm", "matmul", "addmm", "baddbmm", "linear", "mv", "dot", "t", "embedding"});
-}
-
 // The arguments of one call, chosen parameter by parameter.
 class Chooser {
  public:
@@ -41,6 +29,7 @@ class Chooser {
     const auto& params = op_.schema().params;
     // Tensors first: sizes and dims refer to them.
     for (const bool tensors : {true, false}) {
+      if (!tensors && operands_.has_first() && !special()) return std::nullopt;
       for (const Param& p : params) {
         if ((p.type == ArgType::Tensor) != tensors || chosen_.count(p.name)) continue;
         if (tensors && operands_.has_first() && !special()) return std::nullopt;
@@ -101,6 +90,7 @@ class Chooser {
       auto v = operands_.any();
       return v ? std::optional(Arg(*v)) : std::nullopt;
     }
+    if (p.name == "std") return Arg(operands_.like(sizes(), operands_.first_type().dtype, {Domain::Kind::Positive, 0}));
     if (p.name == "mask") return Arg(operands_.bool_peer());
     if (p.name == "value" && op_.schema().name != "where") return Arg(operands_.like({}, operands_.first_type().dtype));
     return Arg(operands_.peer());
@@ -113,7 +103,10 @@ class Chooser {
     const DType dtype = draft_.graph().tensor(*first).dtype;
     for (size_t more = rng_.below(3); more > 0; --more) {
       Dims s = sizes();
-      if (op_.schema().name == "cat" && !s.empty() && rng_.chance(40)) s[0] = draft_.random_dim();
+      if (op_.schema().name == "cat" && !s.empty() && rng_.chance(40)) {
+        s[0] = draft_.random_dim();
+        choose("dim", 0);
+      }
       out.emplace_back(operands_.like(s, dtype));
     }
     return Arg(out);
@@ -137,6 +130,15 @@ class Chooser {
     if (is_one_of(name, {"gather", "scatter", "scatter_add", "scatter_reduce", "take_along_dim"})) return along_dim();
     if (is_one_of(name, {"index_select", "index_add", "index_copy", "index_fill"})) return by_index();
     if (is_one_of(name, {"take", "put"})) return flat_index();
+    if (is_one_of(name,
+                  {"select", "select_copy", "narrow", "narrow_copy", "topk", "kthvalue", "unfold", "unfold_copy"}))
+      return within_dim(name);
+    if (is_one_of(name, {"movedim", "moveaxis"}) && op_.schema().overload == "intlist") {
+      choose("source", ArgList{some_axis(rank())});
+      choose("destination", ArgList{some_axis(rank())});
+    }
+    if (is_one_of(name, {"clamp", "clip"}) && op_.schema().overload == "Tensor") choose("min", operands_.peer());
+    if (is_one_of(name, {"clamp", "clip"}) && op_.schema().overload.empty()) choose("max", rng_.between(1, 5));
     if (is_one_of(name, {"index", "_unsafe_index", "index_put", "_unsafe_index_put"})) return indices(name);
     if (is_one_of(name, {"select_scatter", "slice_scatter", "diagonal_scatter"})) return view_scatter(name);
     return true;
@@ -169,6 +171,25 @@ class Chooser {
     if (rank() > 0) s[from_front(dim)] = length;
     choose("source", operands_.like(s, operands_.first_type().dtype));
     if (op_.schema().overload == "int_Tensor") choose("value", operands_.like({}, operands_.first_type().dtype));
+    return true;
+  }
+
+  // An index, a length or a count that the dim has at all sizes.
+  bool within_dim(const std::string& name) {
+    const int64_t dim = some_axis(rank());
+    const int64_t size = rank() == 0 ? 1 : least(sizes()[from_front(dim)]);
+    if (size < 1 || rank() == 0) return false;
+    choose(name.starts_with("unfold") ? "dimension" : "dim", dim);
+    choose("index", rng_.between(-size, size - 1));
+    choose("k", rng_.between(1, size));
+    choose("size", rng_.between(1, size));
+    const int64_t start = rng_.between(0, size - 1);
+    choose("start", rng_.chance(20) ? start - size : start);
+    choose("length", rng_.between(rng_.chance(10) ? 0 : 1, size - start));
+    if (rng_.chance(15) && name.starts_with("narrow")) {
+      choose("start", 0);
+      choose("length", sizes()[from_front(dim)] - Dim(size - 1));
+    }
     return true;
   }
 
@@ -219,6 +240,8 @@ class Chooser {
       choose(op.schema().params[i].name, *a);
       args.push_back(*std::move(a));
     }
+    if (name == "select_scatter" && !within_dim(name)) return false;
+    for (size_t i = 1; i < args.size(); ++i) args[i] = chosen_.at(op.schema().params[i].name);
     const auto types = draft_.types_of(op, args);
     if (types.empty()) return false;
     choose("src", operands_.like(types[0].tensor.sizes, operands_.first_type().dtype));
@@ -238,7 +261,9 @@ class Chooser {
       case ArgType::Float:
         return p.list ? Arg(ArgList{2.0, 2.0}) : p.optional && rng_.chance(50) ? Arg() : some_float(p);
       case ArgType::Bool:
-        if (p.name == "train" || p.name == "half_to_float" || p.name == "sparse") return Arg(false);
+        if (p.name == "pin_memory") return Arg();
+        if (p.name == "implicit" || p.name == "train" || p.name == "half_to_float" || p.name == "sparse")
+          return Arg(false);
         if (p.optional && rng_.chance(50)) return Arg();
         return Arg(rng_.chance(p.default_value ? 25 : 50));
       case ArgType::Scalar:
@@ -295,7 +320,7 @@ class Chooser {
   std::optional<Arg> int_list(const Param& p) {
     const std::string& n = p.name;
     if (is_one_of(n, {"dim", "dims", "source", "destination"}) && op_.schema().name != "tile") return axes(p);
-    if (is_one_of(n, {"kernel_size"})) return repeated(p, 1, 2);
+    if (is_one_of(n, {"kernel_size"})) return repeated(p, 2, 2);  // padding is at most half of it
     if (is_one_of(n, {"stride"}) && p.list_size > 0)
       return p.default_value && rng_.chance(40) ? default_arg(p) : repeated(p, 1, 2);
     if (is_one_of(n, {"padding"}) && p.list_size > 0) return repeated(p, 0, 1);
@@ -412,14 +437,18 @@ class Chooser {
     if (p.name == "reduce")
       return op_.schema().overload == "two" ? rng_.pick({"sum", "prod", "amax", "amin", "mean"})
                                             : rng_.pick({"add", "multiply"});
-    if (p.name == "mode") return rng_.pick({"constant", "reflect", "replicate", "circular"});
-    if (p.name == "padding") return rng_.pick({"same", "valid"});
+    if (p.name == "mode") return "constant";
+    if (p.name == "padding") return "valid";
     if (p.name == "indexing") return rng_.pick({"ij", "xy"});
     return p.optional ? Arg() : Arg("fro");
   }
 
   Arg dtype(const Param& p) {
-    if (p.optional && rng_.chance(65)) return {};
+    if (p.optional && rng_.chance(65) && !p.default_value) return {};
+    if (p.default_value && rng_.chance(65)) return default_arg(p);
+    if (is_one_of(op_.schema().name, {"rand", "randn"})) return draft_.random_float();
+    if (op_.schema().name.ends_with("norm")) return DType::F64;  // not narrower than the operand
+    if (op_.schema().name.ends_with("_indices")) return DType::I64;
     return operands_.hint("kind") && *operands_.hint("kind") == "float" ? draft_.random_float() : draft_.random_dtype();
   }
 
@@ -456,14 +485,42 @@ bool is_usable(const OpDef& op) {
            !s.params[0].list;
   if (!op.infer && !(op.shape && op.dtype)) return false;
   // No results that random inputs specify: sizes by data, strides, recurrent nets (tests/ops has them).
-  return !is_one_of(s.name, {"nonzero", "masked_select", "argwhere", "_local_scalar_dense", "item", "lstm", "gru",
-                             "rnn_tanh", "rnn_relu", "empty_strided", "new_empty_strided", "empty_permuted",
-                             "embedding_bag", "sym_stride", "col2im"}) &&
-         s.name.find("as_strided") == std::string::npos && op.name() != "aten.where" &&
-         op.name() != "aten.repeat_interleave.Tensor";
+  return !is_one_of(s.name, {"nonzero",
+                             "masked_select",
+                             "argwhere",
+                             "_local_scalar_dense",
+                             "item",
+                             "lstm",
+                             "gru",
+                             "rnn_tanh",
+                             "rnn_relu",
+                             "empty_strided",
+                             "new_empty_strided",
+                             "empty_permuted",
+                             "embedding_bag",
+                             "sym_stride",
+                             "col2im",
+                             "detach_",
+                             "gru_cell",
+                             "lstm_cell",
+                             "rnn_tanh_cell",
+                             "rnn_relu_cell"}) &&
+         op.name() != "aten.to.device" && s.name.find("as_strided") == std::string::npos && op.name() != "aten.where" &&
+         !is_one_of(op.name(), {"aten.repeat_interleave.Tensor", "aten.repeat_interleave.self_Tensor"});
 }
 
 }  // namespace
+
+bool takes_empty(const OpDef& op) {
+  std::string name = op.schema().name;
+  if (name.ends_with('_') && !name.starts_with("__")) name.pop_back();
+  if (is_one_of(name,
+                {"amax", "amin", "argmax", "argmin", "max", "min", "aminmax", "median", "nanmedian", "mode", "kthvalue",
+                 "cummax", "cummin", "linalg_vector_norm", "linalg_norm", "linalg_matrix_norm", "norm", "pad", "topk"}))
+    return false;
+  return hints_for(op).empty() ||
+         is_one_of(name, {"mm", "bmm", "matmul", "addmm", "baddbmm", "linear", "mv", "dot", "t", "embedding"});
+}
 
 const std::vector<const OpDef*>& usable_operators() {
   static const auto all = [] {

@@ -34,7 +34,7 @@ def split(text, separator=","):
 
 
 def number(text, sizes):
-    return eval(text.replace("true", "True"), {"max": max, "min": min}, dict(sizes))
+    return eval(text.replace("true", "True"), {"max": max, "min": min, "where": lambda c, a, b: a if c else b}, dict(sizes))
 
 
 def tensor_of(name, text, sizes):

@@ -185,7 +185,7 @@ Status Draft::check_write(const OpDef& op, const std::vector<Arg>& args) const {
   for (size_t i = 1; i < args.size(); ++i) {
     bool overlaps = false;
     for_each_value(args[i], [&](const ValueId& v) {
-      overlaps = overlaps || (v != target && facts(v).storage == facts(target).storage);
+      overlaps = overlaps || ((v != target || op.schema().find("index") >= 0) && facts(v).storage == facts(target).storage);
     });
     if (overlaps) return model_error("an operand overlaps the target");
   }
@@ -208,6 +208,10 @@ Status Draft::add_call(const OpDef& op, const std::vector<Arg>& args) {
     in_twins.push_back(std::move(more));
   }
   EDGEC_TRY_VOID(check_types(types, in_twins));
+  if (!takes_empty(op))
+    for (const auto& list : in_twins)
+      for (const Type& t : list)
+        if (t.is_tensor() && numel(t.tensor.sizes) == Dim(0)) return model_error("an empty result");
   if (writes) {
     types = {graph().type(args[0].value())};
     for (size_t k = 0; k < twins_.size(); ++k) in_twins[k] = {twins_[k]->type(args[0].value())};
@@ -237,7 +241,12 @@ void Draft::note_results(const OpDef& op, const std::vector<Arg>& args, const st
     } else {
       const bool specified = !op.random && op.schema().name.find("empty") == std::string::npos;
       facts_.push_back({frozen_.size(), specified, true, dense || op.schema().name == "contiguous"});
-      frozen_.push_back(false);
+      // Composite operators that give views in torch.
+      const bool composite_view = is_one_of(op.schema().name, {"broadcast_tensors", "meshgrid", "atleast_1d",
+                                                               "atleast_2d", "atleast_3d", "type_as", "lift"});
+      frozen_.push_back(composite_view);
+      if (composite_view)
+        for (const Arg& a : args) for_each_value(a, [&](const ValueId& v) { frozen_[facts(v).storage] = true; });
     }
   }
 }

@@ -83,6 +83,25 @@ constexpr std::pair<std::string_view, std::string_view> kHints[] = {
     {"grid_sampler", "input=nchw grid=nab2 interpolation_mode=#0 padding_mode=#0"},
     {"grid_sampler_2d", "input=nchw grid=nab2 interpolation_mode=#0 padding_mode=#0"},
     {"affine_grid_generator", "theta=n23 size=%nchw"},
+    {"_upsample_nearest_exact1d", "self=nch input=nch output_size=#4 scales=none scale_factors=none"},
+    {"_upsample_nearest_exact2d",
+     "self=nchw input=nchw output_size=#4,3 scales_h=none scales_w=none scale_factors=none"},
+    {"_upsample_nearest_exact3d",
+     "self=ncdhw input=ncdhw output_size=#2,4,3 scales_d=none scales_h=none scales_w=none scale_factors=none"},
+    {"_upsample_bicubic2d_aa", "self=nchw input=nchw output_size=#4,3 scales_h=none scales_w=none scale_factors=none"},
+    {"_upsample_bilinear2d_aa", "self=nchw input=nchw output_size=#4,3 scales_h=none scales_w=none scale_factors=none"},
+    {"_adaptive_avg_pool3d", "self=ncdhw"},
+    {"nll_loss2d", "self=nchw target=nhw:<c weight=?c ignore_index=#-100"},
+    {"matrix_H", "self=nk:any"},
+    {"diag", "self=nk:any"},
+    {"block_diag", "tensors=nk:any|ab:any"},
+    {"meshgrid", "tensors=n:any|m:any"},
+    {"linalg_matmul", "self=*nk other=km"},
+    {"triplet_margin_loss", "anchor=nk positive=nk negative=nk"},
+    {"cosine_embedding_loss", "input1=nk input2=nk target=n"},
+    {"margin_ranking_loss", "input1=n input2=n target=n"},
+    {"hinge_embedding_loss", "self=*n target=n"},
+    {"trace", "self=nk:any"},
     {"pixel_shuffle", "self=n4hw:any upscale_factor=#2"},
     {"pixel_unshuffle", "self=nc24:any downscale_factor=#2"},
     {"channel_shuffle", "self=n4hw groups=#2"},
@@ -90,7 +109,6 @@ constexpr std::pair<std::string_view, std::string_view> kHints[] = {
     {"im2col", "self=nchw kernel_size=#2,2 dilation=#1,1 padding=#1,1 stride=#1,1"},
     {"glu", "self=*n4 dim=#-1"},
     {"prelu", "self=nch weight=c"},
-    {"nll_loss2d", "self=nchw target=nhw:<c weight=?c ignore_index=#-100"},
     {"nll_loss2d_forward", "self=nchw target=nhw:<c weight=?c ignore_index=#-100"},
     {"one_hot", "self=*n:<4 num_classes=#4"},
     {"bucketize", "boundaries=5:sorted"},
@@ -104,8 +122,6 @@ constexpr std::pair<std::string_view, std::string_view> kHints[] = {
     {"upsample_linear1d", "self=nch input=nch output_size=#4 scales=none scale_factors=none"},
     {"upsample_trilinear3d",
      "self=ncdhw input=ncdhw output_size=#2,4,3 scales_d=none scales_h=none scales_w=none scale_factors=none"},
-    {"reflection_pad1d", "self=nci:float padding=#1,1"},
-    {"reflection_pad2d", "self=nchw padding=#1,1,1,1"},
     {"replication_pad1d", "self=nci padding=#1,2"},
     {"replication_pad2d", "self=nchw padding=#1,1,2,1"},
     {"logit", "self=*n:unit"},
@@ -115,89 +131,86 @@ constexpr std::pair<std::string_view, std::string_view> kHints[] = {
     {"linalg_matrix_norm", "self=*nk ord='fro|nuc' dim=#-2,-1"},
     {"linalg_norm", "self=*nk ord=none"},
     {"frobenius_norm", "self=*nk:float"},
-    {"bitwise_left_shift", "self=*n:int"},
-    {"bitwise_right_shift", "self=*n:int"},
-    {"__lshift__", "self=*n:int"},
-    {"__rshift__", "self=*n:int"},
-    {"bitwise_and", "self=*n:int"},
-    {"bitwise_or", "self=*n:int"},
-    {"bitwise_xor", "self=*n:int"},
-    {"bitwise_not", "self=*n:int"},
-    {"__and__", "self=*n:int"},
-    {"__or__", "self=*n:int"},
-    {"__xor__", "self=*n:int"},
+    {"bitwise_left_shift", "kind=integer"},
+    {"bitwise_right_shift", "kind=integer"},
+    {"__lshift__", "kind=integer"},
+    {"__rshift__", "kind=integer"},
+    {"bitwise_and", "kind=int"},
+    {"bitwise_or", "kind=int"},
+    {"bitwise_xor", "kind=int"},
+    {"bitwise_not", "kind=int"},
+    {"__and__", "kind=int"},
+    {"__or__", "kind=int"},
+    {"__xor__", "kind=int"},
     {"masked_scatter", "self=nk mask=1k:bool source=nk"},
     {"kron", "self=nk other=ab"},
     {"nonzero", "self=none"},
     {"rot90", "self=*nk:any dims=#-2,-1"},
     {"t", "self=nk:any"},
+    {"t_copy", "self=nk:any"},
+    {"adjoint", "self=*nk:any"},
+    {"mH", "self=*nk:any"},
+    {"mT", "self=*nk:any"},
+    {"tril", "self=*nk:any"},
+    {"triu", "self=*nk:any"},
+    {"fliplr", "self=nk:any"},
+    {"flipud", "self=nk:any"},
+    {"_native_batch_norm_legit_functional",
+     "input=nch weight=?c bias=?c running_mean=c running_var=c:positive training=true"},
+    {"repeat_interleave", "self=*n:any output_size=none"},
+    {"uniform", "from=#0 to=#1"},
+    {"_safe_softmax", "self=*n"},
+    {"special_log_softmax", "self=*n"},
+    {"index_add", "self=*n:num"},
+    {"index_select", "self=*n:any"},
+    {"reflection_pad1d", "self=nc5 padding=#1,1"},
+    {"reflection_pad2d", "self=nc34 padding=#1,1,1,1"},
+    {"reflection_pad3d", "self=nc234 padding=#1,1,1,1,1,1"},
+    {"replication_pad3d", "self=ncdhw padding=#1,0,1,1,2,1"},
+    {"bernoulli", "self=*n:unit p=#0"},
+    {"view_as", "self=nk:any other=nk:any"},
+    {"reshape_as", "self=nk:any other=nk:any"},
 };
 
-// Float ops that take no integers in torch, or whose kernels we do not ask about integers.
-constexpr std::string_view kFloatOnly[] = {"mean",
-                                           "var",
-                                           "std",
-                                           "var_mean",
-                                           "std_mean",
-                                           "softmax",
-                                           "_softmax",
-                                           "log_softmax",
-                                           "_log_softmax",
-                                           "_safe_softmax",
-                                           "special_softmax",
-                                           "special_log_softmax",
-                                           "gelu",
-                                           "silu",
-                                           "mish",
-                                           "elu",
-                                           "celu",
-                                           "selu",
-                                           "softplus",
-                                           "softshrink",
-                                           "hardshrink",
-                                           "hardsigmoid",
-                                           "hardswish",
-                                           "log_sigmoid",
-                                           "norm",
-                                           "linalg_vector_norm",
-                                           "nanmean",
-                                           "dist",
-                                           "mse_loss",
-                                           "l1_loss",
-                                           "smooth_l1_loss",
-                                           "huber_loss",
-                                           "kl_div",
-                                           "soft_margin_loss",
-                                           "lerp",
-                                           "leaky_relu",
-                                           "norm_except_dim",
-                                           "logcumsumexp",
-                                           "logsumexp",
-                                           "binary_cross_entropy_with_logits",
-                                           "dropout",
-                                           "alpha_dropout",
-                                           "feature_dropout",
-                                           "feature_alpha_dropout",
-                                           "native_dropout",
-                                           "pad",
-                                           "frac",
-                                           "renorm"};
+// One dtype for all operands.
+constexpr std::string_view kSameDType = "heaviside lerp meshgrid remainder_ cdist lshift rshift index_add addcdiv";
 
-constexpr std::string_view kDivisions[] = {"div",
-                                           "divide",
-                                           "true_divide",
-                                           "floor_divide",
-                                           "remainder",
-                                           "fmod",
-                                           "pow",
-                                           "float_power",
-                                           "bitwise_left_shift",
-                                           "bitwise_right_shift",
-                                           "__lshift__",
-                                           "__rshift__",
-                                           "ldexp",
-                                           "xlogy",
-                                           "addcdiv"};
+// Float ops that take no integers in torch, or whose kernels we do not ask about integers.
+constexpr std::string_view kFloatOnly =
+    "mean var std var_mean std_mean softmax _softmax log_softmax _log_softmax _safe_softmax "
+    "special_softmax special_log_softmax gelu silu mish elu celu selu softplus softshrink hardshrink "
+    "hardsigmoid hardswish log_sigmoid norm linalg_vector_norm nanmean dist mse_loss l1_loss "
+    "smooth_l1_loss huber_loss kl_div soft_margin_loss lerp leaky_relu norm_except_dim logcumsumexp "
+    "logsumexp binary_cross_entropy_with_logits dropout alpha_dropout feature_dropout "
+    "feature_alpha_dropout native_dropout pad frac renorm _native_batch_norm_legit_functional randn_like "
+    "rand_like normal triplet_margin_loss cosine_embedding_loss margin_ranking_loss hinge_embedding_loss "
+    "poisson_nll_loss bernoulli uniform special_round avg_pool3d _pdist_forward erfcx special_erfcx "
+    "logaddexp logaddexp2 addcdiv log_normal exponential";
+
+// No bools.
+constexpr std::string_view kNumbers =
+    "neg negative abs absolute sub subtract rsub relu relu6 threshold floor_divide div divide true_divide "
+    "topk kthvalue fix trunc round ceil floor remainder fmod hardtanh clamp clip clamp_min clamp_max "
+    "argmax argmin sign cumsum cumprod median nanmedian sort mode aminmax square pow float_power lerp "
+    "addcmul addcdiv diff maximum minimum fmax fmin linspace tril_indices triu_indices randint "
+    "randint_like heaviside index_add scatter_add put scatter_reduce cummax cummin msort "
+    "bitwise_left_shift gcd";
+
+constexpr std::string_view kDivisions =
+    "div divide true_divide floor_divide remainder fmod pow float_power bitwise_left_shift "
+    "bitwise_right_shift __lshift__ __rshift__ ldexp xlogy addcdiv";
+
+std::vector<std::string> words(std::string_view text) {
+  std::istringstream in{std::string(text)};
+  std::vector<std::string> out;
+  for (std::string w; in >> w;) out.push_back(w);
+  return out;
+}
+
+bool is_word_of(std::string_view word, std::string_view text) {
+  const auto all = words(text);
+  return std::find(all.begin(), all.end(), word) != all.end();
+}
 
 std::string_view base_name(const OpDef& op) {
   std::string_view n = op.schema().name;
@@ -209,13 +222,14 @@ std::string_view base_name(const OpDef& op) {
 
 const Hints& hints_for(const OpDef& op) {
   static const auto* all = [] {
-    auto* made = new std::map<std::string_view, Hints>;
+    auto* made = new std::map<std::string, Hints, std::less<>>;
     for (auto [name, text] : kHints) {
       std::istringstream in{std::string(text)};
       for (std::string word; in >> word;)
-        (*made)[name][word.substr(0, word.find('='))] = word.substr(word.find('=') + 1);
+        (*made)[std::string(name)][word.substr(0, word.find('='))] = word.substr(word.find('=') + 1);
     }
-    for (std::string_view name : kFloatOnly) (*made)[name].try_emplace("kind", "float");
+    for (const std::string& name : words(kFloatOnly)) (*made)[name].try_emplace("kind", "float");
+    for (const std::string& name : words(kNumbers)) (*made)[name].try_emplace("kind", "num");
     return made;
   }();
   static const Hints none;
@@ -224,10 +238,7 @@ const Hints& hints_for(const OpDef& op) {
 }
 
 Operands::Operands(Draft& draft, const OpDef& op)
-    : draft_(draft),
-      op_(op),
-      hints_(hints_for(op)),
-      divides_(std::find(std::begin(kDivisions), std::end(kDivisions), base_name(op)) != std::end(kDivisions)) {}
+    : draft_(draft), op_(op), hints_(hints_for(op)), divides_(is_word_of(base_name(op), kDivisions)) {}
 
 const std::string* Operands::hint(const std::string& param) const {
   auto it = hints_.find(param);
@@ -254,6 +265,7 @@ bool Operands::dtype_fits(DType d, const std::string& kind) const {
   if (kind == "float") return is_float(d);
   if (kind == "num") return d != DType::Bool;
   if (kind == "int") return is_integral(d) || d == DType::Bool;
+  if (kind == "integer") return is_integral(d);
   if (kind == "bool") return d == DType::Bool;
   return true;
 }
@@ -368,7 +380,9 @@ ValueId Operands::like(const Dims& sizes, DType dtype, Domain domain) {
 ValueId Operands::peer() {
   Rng& rng = draft_.rng();
   const TensorType first = first_type();
-  const DType dtype = rng.chance(75) ? first.dtype : hint("kind") ? dtype_for(*hint("kind")) : draft_.random_dtype();
+  const DType dtype = rng.chance(75) || is_word_of(base_name(op_), kSameDType) ? first.dtype
+                      : hint("kind")                                           ? dtype_for(*hint("kind"))
+                                                                               : draft_.random_dtype();
   Dims sizes = first.sizes;
   if (rng.chance(40)) {
     if (!sizes.empty() && rng.chance(50))

@@ -240,7 +240,7 @@ Dims tile_repeats(const Call& c) {
 }
 
 // repeat_interleave without a dim works on the flat tensor.
-Dims interleaved_from(const Call& c) { return c.has("dim") ? c.tensor("self").sizes : Dims{numel(c.tensor("self").sizes)}; }
+Dims interleaved_from(const Call& c) { return c.has("dim") && c.rank("self") > 0 ? c.tensor("self").sizes : Dims{numel(c.tensor("self").sizes)}; }
 
 Result<Dims> interleaved_sizes(const Call& c) {
   const Dims from = interleaved_from(c);

@@ -481,7 +481,10 @@ void define_reduce(Table& ops) {
         if (sizes.empty()) return model_error("diff needs a dimension");
         EDGEC_TRY(size_t d, c.axis("dim", sizes.size()));
         for (const char* end : {"prepend", "append"})
-          if (c.has(end)) sizes[d] = sizes[d] + c.tensor(end).sizes[d];
+          if (c.has(end)) {
+            if (c.rank(end) != sizes.size()) return model_error("diff: prepend and append have the rank of the input");
+            sizes[d] = sizes[d] + c.tensor(end).sizes[d];
+          }
         sizes[d] = sym::max(sizes[d] - c.integer("n"), 0);
         return sizes;
       })
