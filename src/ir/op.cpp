@@ -180,7 +180,8 @@ Dims Call::dims(std::string_view param, size_t expand_to) const {
     for (const Arg& item : a.list()) out.push_back(expr_of(*g_, item));
   else if (!a.is_none())
     out.push_back(expr_of(*g_, a));
-  if (out.empty() && empty_by_default(op_->schema().params[static_cast<size_t>(op_->schema().find(param))])) return out;  // stride=[]
+  if (out.empty() && empty_by_default(op_->schema().params[static_cast<size_t>(op_->schema().find(param))]))
+    return out;  // stride=[]
   // Untrusted archives: callers that name a count get it.
   if (expand_to > 0 && out.size() != expand_to) out.resize(expand_to, out.empty() ? Dim(1) : out.back());
   return out;
@@ -316,18 +317,20 @@ static bool takes_number(const OpDef& op, const Param& p) {
   for (std::string_view name : {"other", "value", "exponent", "min", "max"})
     if (p.name == name) return true;
   if (p.name != "self") return false;
-  for (std::string_view name : {"aten.where.self", "aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor", "aten.div.Tensor", "aten.eq.Tensor",
-                                "aten.ne.Tensor", "aten.lt.Tensor", "aten.le.Tensor", "aten.gt.Tensor", "aten.ge.Tensor", "aten.floor_divide",
-                                "aten.remainder.Tensor", "aten.fmod.Tensor", "aten.pow.Tensor_Tensor", "aten.bitwise_and.Tensor",
-                                "aten.bitwise_or.Tensor", "aten.bitwise_xor.Tensor", "aten.div.Tensor_mode"})
+  for (std::string_view name :
+       {"aten.where.self", "aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor", "aten.div.Tensor", "aten.eq.Tensor",
+        "aten.ne.Tensor", "aten.lt.Tensor", "aten.le.Tensor", "aten.gt.Tensor", "aten.ge.Tensor", "aten.floor_divide",
+        "aten.remainder.Tensor", "aten.fmod.Tensor", "aten.pow.Tensor_Tensor", "aten.bitwise_and.Tensor",
+        "aten.bitwise_or.Tensor", "aten.bitwise_xor.Tensor", "aten.div.Tensor_mode"})
     if (op.name() == name) return true;
   return false;
 }
 
 static bool arg_fits(const Graph& g, const OpDef& op, const Param& p, const Arg& a, bool item) {
-  if (a.is_none()) return p.optional || (item && p.list_of_optional) || p.type == ArgType::Layout || p.type == ArgType::Device ||
-                          p.type == ArgType::Generator || p.type == ArgType::Object || p.type == ArgType::MemoryFormat ||
-                          (p.default_value && std::holds_alternative<std::monostate>(p.default_value->value));
+  if (a.is_none())
+    return p.optional || (item && p.list_of_optional) || p.type == ArgType::Layout || p.type == ArgType::Device ||
+           p.type == ArgType::Generator || p.type == ArgType::Object || p.type == ArgType::MemoryFormat ||
+           (p.default_value && std::holds_alternative<std::monostate>(p.default_value->value));
   if (p.list && !item) {
     if (!a.is_list()) return p.list_size > 0 && arg_fits(g, op, p, a, true);
     return std::all_of(a.list().begin(), a.list().end(), [&](const Arg& i) { return arg_fits(g, op, p, i, true); });
@@ -339,23 +342,33 @@ static bool arg_fits(const Graph& g, const OpDef& op, const Param& p, const Arg&
       return (a.is_value() && g.type(a.value()).is_tensor()) || ((a.is_number() || symbol) && takes_number(op, p)) ||
              ((symbol || a.is_number()) && op.schema().ns == "higher_order");
     case ArgType::Int:
-    case ArgType::SymInt: return a.is_bool() || ((a.is_expr() || symbol) && sort() != sym::Sort::Float);
-    case ArgType::Float: return a.is_number() || symbol;
-    case ArgType::Bool: return a.is_bool() || ((a.is_expr() || symbol) && sort() != sym::Sort::Float);
-    case ArgType::Scalar: return a.is_number() || symbol;
-    case ArgType::String: return std::holds_alternative<std::string>(a.state);
-    case ArgType::DType: return std::holds_alternative<DType>(a.state);
-    case ArgType::MemoryFormat: return std::holds_alternative<MemoryFormat>(a.state);
-    default: return true;
+    case ArgType::SymInt:
+      return a.is_bool() || ((a.is_expr() || symbol) && sort() != sym::Sort::Float);
+    case ArgType::Float:
+      return a.is_number() || symbol;
+    case ArgType::Bool:
+      return a.is_bool() || ((a.is_expr() || symbol) && sort() != sym::Sort::Float);
+    case ArgType::Scalar:
+      return a.is_number() || symbol;
+    case ArgType::String:
+      return std::holds_alternative<std::string>(a.state);
+    case ArgType::DType:
+      return std::holds_alternative<DType>(a.state);
+    case ArgType::MemoryFormat:
+      return std::holds_alternative<MemoryFormat>(a.state);
+    default:
+      return true;
   }
 }
 
 Status check_args(const Graph& g, const OpDef& op, std::span<const Arg> args) {
   const Schema& s = op.schema();
-  if (args.size() != s.params.size()) return model_error(fmt::format("{} takes {} arguments, {} given", op.name(), s.params.size(), args.size()));
+  if (args.size() != s.params.size())
+    return model_error(fmt::format("{} takes {} arguments, {} given", op.name(), s.params.size(), args.size()));
   for (size_t i = 0; i < args.size(); ++i)
     if (!arg_fits(g, op, s.params[i], args[i], false))
-      return model_error(fmt::format("{}: argument \"{}\" is missing or of another kind than the operator takes", op.name(), s.params[i].name));
+      return model_error(fmt::format("{}: argument \"{}\" is missing or of another kind than the operator takes",
+                                     op.name(), s.params[i].name));
   return {};
 }
 

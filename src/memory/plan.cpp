@@ -44,7 +44,9 @@ Result<std::vector<Block>> lifetimes(const Method& m, const PlanOptions& options
     if (!g.type(v).is_tensor() || m.constant_of(g, v)) return;
     auto bytes = upper_bound_bytes(g.tensor(v));
     if (!bytes) {
-      diag.error(loc, fmt::format("the size of %{} ({}) has no upper bound: {}", g.value(v).name, str(g.tensor(v)), unbounded_symbols(g.tensor(v))),
+      diag.error(loc,
+                 fmt::format("the size of %{} ({}) has no upper bound: {}", g.value(v).name, str(g.tensor(v)),
+                             unbounded_symbols(g.tensor(v))),
                  "give one with torch._check at export, or with --bound SYMBOL=N");
       return;
     }
@@ -66,8 +68,8 @@ Result<std::vector<Block>> lifetimes(const Method& m, const PlanOptions& options
     }
   }
   uint32_t now = 0;
-  std::vector<uint32_t> open;                           // loops that have begun
-  std::vector<std::pair<uint32_t, uint32_t>> loops;     // begin and end, inner ones first
+  std::vector<uint32_t> open;                        // loops that have begun
+  std::vector<std::pair<uint32_t, uint32_t>> loops;  // begin and end, inner ones first
   const auto touch = [&](ValueId v) {
     auto it = index.find(memory_root(g, v));
     if (it != index.end()) blocks[it->second].last = std::max(blocks[it->second].last, now);
@@ -94,7 +96,8 @@ Result<std::vector<Block>> lifetimes(const Method& m, const PlanOptions& options
   if (!options.alloc_graph_output)
     for (const Arg& a : g.outputs)
       if (a.is_value())
-        std::erase_if(blocks, [&](const Block& b) { return b.value == memory_root(g, a.value()) && g.value(b.value).def; });
+        std::erase_if(blocks,
+                      [&](const Block& b) { return b.value == memory_root(g, a.value()) && g.value(b.value).def; });
   return blocks;
 }
 
@@ -113,7 +116,9 @@ void place_greedy(std::vector<Block>& blocks, int64_t alignment) {
       at = std::max(at, aligned(p.offset + p.bytes, alignment));
     }
     b.offset = at;
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), i, [&](size_t x, size_t y) { return blocks[x].offset < blocks[y].offset; }), i);
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), i,
+                                   [&](size_t x, size_t y) { return blocks[x].offset < blocks[y].offset; }),
+                  i);
   }
 }
 

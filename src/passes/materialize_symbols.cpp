@@ -15,10 +15,10 @@
 //   %m = executorch_prim.mul.Scalar(2, %n) : symint 2*s0
 //   %y = aten.view(%x, [%m, 4])
 //
-// The runtime checks an input's element count only, so a program with dynamic inputs starts with guards: each symbol's range, each other dim
-// against its expression. Expressions of symbols that inputs bring are computed once, at the start; those of symbols that are found on
-// the way (item, nonzero, the numbers that a loop carries) just before their first use; those of a branch or a loop are
-// forgotten at its end.
+// The runtime checks an input's element count only, so a program with dynamic inputs starts with guards: each symbol's
+// range, each other dim against its expression. Expressions of symbols that inputs bring are computed once, at the
+// start; those of symbols that are found on the way (item, nonzero, the numbers that a loop carries) just before their
+// first use; those of a branch or a loop are forgotten at its end.
 namespace edgec::passes {
 namespace {
 
@@ -47,9 +47,12 @@ class Materializer {
   }
 
  private:
-  bool is_user_tensor(size_t i) const { return m_.inputs[i].kind == InputSpec::Kind::UserInput && g_.type(g_.inputs[i]).is_tensor(); }
+  bool is_user_tensor(size_t i) const {
+    return m_.inputs[i].kind == InputSpec::Kind::UserInput && g_.type(g_.inputs[i]).is_tensor();
+  }
 
-  // A number that the user passes arrives as a rank-0 tensor: the runtime takes numbers only when they equal the one in the program.
+  // A number that the user passes arrives as a rank-0 tensor: the runtime takes numbers only when they equal the one in
+  // the program.
   void read_symbolic_inputs() {
     for (size_t i = 0; i < m_.inputs.size(); ++i) {
       const ValueId in = g_.inputs[i];
@@ -99,7 +102,8 @@ class Materializer {
     for (size_t d = 0; d < t.sizes.size(); ++d) {
       const sym::Expr& e = t.sizes[d];
       const std::string what = fmt::format("input \"{}\" dim {}", m_.inputs[input].name, d);
-      if (e.kind() == sym::Kind::Symbol && values_.count(e) && sizes_.count({input, d}) && values_[e] == sizes_[{input, d}]) {
+      if (e.kind() == sym::Kind::Symbol && values_.count(e) && sizes_.count({input, d}) &&
+          values_[e] == sizes_[{input, d}]) {
         guard_range(e, m_.inputs[input].name, fmt::format("dim {}", d));
         continue;
       }
@@ -115,9 +119,13 @@ class Materializer {
   void guard_range(const sym::Expr& symbol, const std::string& input, const std::string& what) {
     if (!guarded_.insert(symbol).second) return;
     const sym::Range r = g_.syms().range_of(symbol);
-    if (r.lo && *r.lo > 0) add_guard(sym::ge(symbol, *r.lo), fmt::format("input \"{}\" {} must be at least {}", input, what, *r.lo), nullptr);
-    else if (r.lo && what == "value") add_guard(sym::ge(symbol, *r.lo), fmt::format("input \"{}\" must be at least {}", input, *r.lo), nullptr);
-    if (r.hi) add_guard(sym::le(symbol, *r.hi), fmt::format("input \"{}\" {} must be at most {}", input, what, *r.hi), nullptr);
+    if (r.lo && *r.lo > 0)
+      add_guard(sym::ge(symbol, *r.lo), fmt::format("input \"{}\" {} must be at least {}", input, what, *r.lo),
+                nullptr);
+    else if (r.lo && what == "value")
+      add_guard(sym::ge(symbol, *r.lo), fmt::format("input \"{}\" must be at least {}", input, *r.lo), nullptr);
+    if (r.hi)
+      add_guard(sym::le(symbol, *r.hi), fmt::format("input \"{}\" {} must be at most {}", input, what, *r.hi), nullptr);
   }
 
   void add_guard(const sym::Expr& condition, const std::string& message, const Location& loc) {
@@ -192,8 +200,10 @@ class Materializer {
       leave();
       enter();
     } else if (op == "prim.loop" || op == "prim.join" || op.starts_with("prim.repeat")) {
-      if (op == "prim.loop") enter();
-      else leave();
+      if (op == "prim.loop")
+        enter();
+      else
+        leave();
       at_ = g_.next(id);
       const std::vector<Arg> args = g_.node(id).args;
       for_each_value(args.back(), [&](const ValueId& v) { define_from_sizes_of(v); });
@@ -213,18 +223,23 @@ class Materializer {
     if (scopes_.empty()) return;
     for (; changes_.size() > scopes_.back(); changes_.pop_back()) {
       const auto& [e, before] = changes_.back();
-      if (before) values_[e] = before;
-      else values_.erase(e);
+      if (before)
+        values_[e] = before;
+      else
+        values_.erase(e);
     }
     scopes_.pop_back();
   }
 
-  // What is computed at the start stays known; other values are known to the end of the branch or loop. None: forgotten.
+  // What is computed at the start stays known; other values are known to the end of the branch or loop. None:
+  // forgotten.
   void set(const sym::Expr& e, ValueId v) {
     const auto it = values_.find(e);
     if (!is_early(e)) changes_.emplace_back(e, it == values_.end() ? ValueId{} : it->second);
-    if (v) values_[e] = v;
-    else values_.erase(e);
+    if (v)
+      values_[e] = v;
+    else
+      values_.erase(e);
   }
 
   Arg lowered(const Arg& a) {
@@ -264,7 +279,9 @@ class Materializer {
   ValueId compute(const sym::Expr& e) {
     using sym::Kind;
     const auto ops = e.operands();
-    const auto prim = [&](const char* name, std::vector<Arg> args) { return node(fmt::format("executorch_prim.{}.Scalar", name), std::move(args), e); };
+    const auto prim = [&](const char* name, std::vector<Arg> args) {
+      return node(fmt::format("executorch_prim.{}.Scalar", name), std::move(args), e);
+    };
     const auto chain = [&](const char* name) {
       Arg acc = operand(ops[0]);
       for (size_t i = 1; i < ops.size(); ++i) {
@@ -279,10 +296,14 @@ class Materializer {
     };
     switch (e.kind()) {
       case Kind::Symbol:
-        cx_.diag.error(at_ ? g_.node(at_).loc : nullptr, fmt::format("the value of size {} is not known at run time: no input or result has it", e.str()));
+        cx_.diag.error(
+            at_ ? g_.node(at_).loc : nullptr,
+            fmt::format("the value of size {} is not known at run time: no input or result has it", e.str()));
         return {};
-      case Kind::Add: return chain("add");
-      case Kind::Mul: return chain("mul");
+      case Kind::Add:
+        return chain("add");
+      case Kind::Mul:
+        return chain("mul");
       case Kind::Pow: {
         const int64_t n = ops[1].constant().value_or(0);
         const Arg base = operand(ops[0]);
@@ -290,35 +311,48 @@ class Materializer {
         for (int64_t i = 1; i < n && n <= 64; ++i) acc = prim("mul", {acc, base});
         return acc.is_value() ? acc.value() : ValueId{};
       }
-      case Kind::FloorDiv: return two("floordiv");
+      case Kind::FloorDiv:
+        return two("floordiv");
       case Kind::Mod: {  // the kernel follows C; a - (a // b) * b is Python's
         const Arg a = operand(ops[0]), b = operand(ops[1]);
         return prim("sub", {a, prim("mul", {prim("floordiv", {a, b}), b})});
       }
-      case Kind::Max: return chain("sym_max");
-      case Kind::Min: return chain("sym_min");
+      case Kind::Max:
+        return chain("sym_max");
+      case Kind::Min:
+        return chain("sym_min");
       case Kind::Abs: {
         const Arg a = operand(ops[0]);
         return prim("sym_max", {a, prim("neg", {a})});
       }
-      case Kind::TrueDiv: return two("truediv");
-      case Kind::ToFloat: return prim("sym_float", {operand(ops[0])});
-      case Kind::CeilToInt: return prim("ceil", {operand(ops[0])});
-      case Kind::FloorToInt: return prim("neg", {prim("ceil", {prim("neg", {operand(ops[0])})})});
-      case Kind::TruncToInt: return prim("trunc", {operand(ops[0])});
-      case Kind::RoundToInt: return prim("round", {operand(ops[0])});
-      case Kind::Sqrt: return square_root(e, operand(ops[0]));
+      case Kind::TrueDiv:
+        return two("truediv");
+      case Kind::ToFloat:
+        return prim("sym_float", {operand(ops[0])});
+      case Kind::CeilToInt:
+        return prim("ceil", {operand(ops[0])});
+      case Kind::FloorToInt:
+        return prim("neg", {prim("ceil", {prim("neg", {operand(ops[0])})})});
+      case Kind::TruncToInt:
+        return prim("trunc", {operand(ops[0])});
+      case Kind::RoundToInt:
+        return prim("round", {operand(ops[0])});
+      case Kind::Sqrt:
+        return square_root(e, operand(ops[0]));
       case Kind::Where: {
         const Arg c = operand(ops[0]), a = operand(ops[1]), b = operand(ops[2]);
         return prim("sym_ite", {c, a, b});
       }
-      case Kind::Eq: return two("eq");
+      case Kind::Eq:
+        return two("eq");
       case Kind::Ne: {
         const Arg a = operand(ops[0]), b = operand(ops[1]);
         return prim("sym_not", {prim("eq", {a, b})});
       }
-      case Kind::Lt: return two("lt");
-      case Kind::Le: return two("le");
+      case Kind::Lt:
+        return two("lt");
+      case Kind::Le:
+        return two("le");
       case Kind::And: {
         Arg acc = operand(ops[0]);
         for (size_t i = 1; i < ops.size(); ++i) {
@@ -335,13 +369,16 @@ class Materializer {
         }
         return acc.value();
       }
-      case Kind::Not: return prim("sym_not", {operand(ops[0])});
+      case Kind::Not:
+        return prim("sym_not", {operand(ops[0])});
       case Kind::IntConst:
       case Kind::FloatConst:
       case Kind::BoolConst:
-      case Kind::Invalid: break;
+      case Kind::Invalid:
+        break;
     }
-    cx_.diag.error(at_ ? g_.node(at_).loc : nullptr, fmt::format("size {} has no value (overflow or division by zero)", e.str()));
+    cx_.diag.error(at_ ? g_.node(at_).loc : nullptr,
+                   fmt::format("size {} has no value (overflow or division by zero)", e.str()));
     return {};
   }
 

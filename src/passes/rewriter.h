@@ -4,7 +4,8 @@
 
 namespace edgec::passes {
 
-// Replaces values while a pass walks a graph in order: nodes that are visited later see the replacement at once, outputs at `finish`.
+// Replaces values while a pass walks a graph in order: nodes that are visited later see the replacement at once,
+// outputs at `finish`.
 class Rewriter {
  public:
   explicit Rewriter(Graph& g) : g_(g) {}
@@ -12,14 +13,14 @@ class Rewriter {
   // Call for each node before looking at it.
   void refresh(NodeId id) {
     if (with_.empty()) return;
-    for (Arg& a : g_.node(id).args)
-      for_each_value(a, [&](ValueId& v) { v = resolve(v); });
+    for (Arg& a : g_.node(id).args) for_each_value(a, [&](ValueId& v) { v = resolve(v); });
   }
   ValueId resolve(ValueId v) const {
     for (auto it = with_.find(v); it != with_.end(); it = with_.find(v)) v = it->second;
     return v;
   }
-  // Uses of `from` become `to`. The new value takes over the old one's name where it has none of its own (graph inputs keep theirs).
+  // Uses of `from` become `to`. The new value takes over the old one's name where it has none of its own (graph inputs
+  // keep theirs).
   void replace(ValueId from, ValueId to) {
     if (from != to) with_[from] = to;
   }
