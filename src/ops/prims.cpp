@@ -24,7 +24,8 @@ void define_prims(Table& ops) {
   ops.define("prim::guard(Scalar condition, str message) -> ()").infer(nothing).side_effect();
 
   // Control flow in the flat form of the Exec stage (passes/inline_control_flow). Markers enclose the nodes of a branch
-  // or a loop; values that leave one, and the values that a loop carries from turn to turn, are memory that is assigned.
+  // or a loop; values that leave one, and the values that a loop carries from turn to turn, are memory that is
+  // assigned.
   //   branch(c) A otherwise() B join([r])       A when c holds, else B; r: the tensors that both assign
   //   loop([t]) A exit_unless(c) B repeat([t])  A and B again and again until c fails; t: the tensors that are carried
   //   loop([t]) A repeat_until(c, [t])          A at least once, until c holds

@@ -15,10 +15,10 @@
 //   %m = executorch_prim.mul.Scalar(2, %n) : symint 2*s0
 //   %y = aten.view(%x, [%m, 4])
 //
-// The runtime checks an input's element count only, so a program with dynamic inputs starts with guards: each symbol's range, each other
-// dim against its expression. Expressions of symbols that inputs bring are computed once, at the start; those of symbols that are found on
-// the way (item, nonzero, the numbers that a loop carries) just before their first use; those of a branch or a loop are
-// forgotten at its end.
+// The runtime checks an input's element count only, so a program with dynamic inputs starts with guards: each symbol's
+// range, each other dim against its expression. Expressions of symbols that inputs bring are computed once, at the
+// start; those of symbols that are found on the way (item, nonzero, the numbers that a loop carries) just before their
+// first use; those of a branch or a loop are forgotten at its end.
 namespace edgec::passes {
 namespace {
 
@@ -47,9 +47,12 @@ class Materializer {
   }
 
  private:
-  bool is_user_tensor(size_t i) const { return m_.inputs[i].kind == InputSpec::Kind::UserInput && g_.type(g_.inputs[i]).is_tensor(); }
+  bool is_user_tensor(size_t i) const {
+    return m_.inputs[i].kind == InputSpec::Kind::UserInput && g_.type(g_.inputs[i]).is_tensor();
+  }
 
-  // A number that the user passes arrives as a rank-0 tensor: the runtime takes numbers only when they equal the one in the program.
+  // A number that the user passes arrives as a rank-0 tensor: the runtime takes numbers only when they equal the one in
+  // the program.
   void read_symbolic_inputs() {
     for (size_t i = 0; i < m_.inputs.size(); ++i) {
       const ValueId in = g_.inputs[i];
@@ -99,7 +102,8 @@ class Materializer {
     for (size_t d = 0; d < t.sizes.size(); ++d) {
       const sym::Expr& e = t.sizes[d];
       const std::string what = fmt::format("input \"{}\" dim {}", m_.inputs[input].name, d);
-      if (e.kind() == sym::Kind::Symbol && values_.count(e) && sizes_.count({input, d}) && values_[e] == sizes_[{input, d}]) {
+      if (e.kind() == sym::Kind::Symbol && values_.count(e) && sizes_.count({input, d}) &&
+          values_[e] == sizes_[{input, d}]) {
         guard_range(e, m_.inputs[input].name, fmt::format("dim {}", d));
         continue;
       }
@@ -116,10 +120,12 @@ class Materializer {
     if (!guarded_.insert(symbol).second) return;
     const sym::Range r = g_.syms().range_of(symbol);
     if (r.lo && *r.lo > 0)
-      add_guard(sym::ge(symbol, *r.lo), fmt::format("input \"{}\" {} must be at least {}", input, what, *r.lo), nullptr);
+      add_guard(sym::ge(symbol, *r.lo), fmt::format("input \"{}\" {} must be at least {}", input, what, *r.lo),
+                nullptr);
     else if (r.lo && what == "value")
       add_guard(sym::ge(symbol, *r.lo), fmt::format("input \"{}\" must be at least {}", input, *r.lo), nullptr);
-    if (r.hi) add_guard(sym::le(symbol, *r.hi), fmt::format("input \"{}\" {} must be at most {}", input, what, *r.hi), nullptr);
+    if (r.hi)
+      add_guard(sym::le(symbol, *r.hi), fmt::format("input \"{}\" {} must be at most {}", input, what, *r.hi), nullptr);
   }
 
   void add_guard(const sym::Expr& condition, const std::string& message, const Location& loc) {
@@ -225,7 +231,8 @@ class Materializer {
     scopes_.pop_back();
   }
 
-  // What is computed at the start stays known; other values are known to the end of the branch or loop. None: forgotten.
+  // What is computed at the start stays known; other values are known to the end of the branch or loop. None:
+  // forgotten.
   void set(const sym::Expr& e, ValueId v) {
     const auto it = values_.find(e);
     if (!is_early(e)) changes_.emplace_back(e, it == values_.end() ? ValueId{} : it->second);
@@ -289,8 +296,9 @@ class Materializer {
     };
     switch (e.kind()) {
       case Kind::Symbol:
-        cx_.diag.error(at_ ? g_.node(at_).loc : nullptr,
-                       fmt::format("the value of size {} is not known at run time: no input or result has it", e.str()));
+        cx_.diag.error(
+            at_ ? g_.node(at_).loc : nullptr,
+            fmt::format("the value of size {} is not known at run time: no input or result has it", e.str()));
         return {};
       case Kind::Add:
         return chain("add");
@@ -369,7 +377,8 @@ class Materializer {
       case Kind::Invalid:
         break;
     }
-    cx_.diag.error(at_ ? g_.node(at_).loc : nullptr, fmt::format("size {} has no value (overflow or division by zero)", e.str()));
+    cx_.diag.error(at_ ? g_.node(at_).loc : nullptr,
+                   fmt::format("size {} has no value (overflow or division by zero)", e.str()));
     return {};
   }
 

@@ -4,7 +4,8 @@
 
 namespace edgec::passes {
 
-// Replaces values while a pass walks a graph in order: nodes that are visited later see the replacement at once, outputs at `finish`.
+// Replaces values while a pass walks a graph in order: nodes that are visited later see the replacement at once,
+// outputs at `finish`.
 class Rewriter {
  public:
   explicit Rewriter(Graph& g) : g_(g) {}
@@ -18,7 +19,8 @@ class Rewriter {
     for (auto it = with_.find(v); it != with_.end(); it = with_.find(v)) v = it->second;
     return v;
   }
-  // Uses of `from` become `to`. The new value takes over the old one's name where it has none of its own (graph inputs keep theirs).
+  // Uses of `from` become `to`. The new value takes over the old one's name where it has none of its own (graph inputs
+  // keep theirs).
   void replace(ValueId from, ValueId to) {
     if (from != to) with_[from] = to;
   }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Random programs with control flow, exported by torch and run by it: the programs as edgec's text IR, inputs, results.
 
-  make_programs.py --edgec build/release/bin/edgec --seeds 0:2000 --out tests/control_flow/programs.zip
+  make_programs.py --edgec build/release/bin/edgec --seeds 0:2200 --out tests/control_flow/programs.zip
   make_programs.py --seeds 17:18 --show        the Python source of one program
 
 A program is made of statements that compute tensors (f32[3], and f32[n, 3] of dynamic length), numbers as rank-0
