@@ -106,8 +106,7 @@ class MethodEmitter {
 
   Result<int32_t> tensor_value(ValueId v) {
     // A write gives its target; a static view of planned memory is a tensor of its own at the same place.
-    while (g_.value(v).def && g_.node(g_.value(v).def).op->schema().mutates())
-      v = g_.node(g_.value(v).def).args[0].value();
+    while (g_.value(v).def && g_.node(g_.value(v).def).op->schema().mutates()) v = g_.node(g_.value(v).def).args[0].value();
     auto [it, fresh] = values_.try_emplace(v, 0);
     if (!fresh) return it->second;
     const Value& value = g_.value(v);
@@ -117,8 +116,7 @@ class MethodEmitter {
     for (size_t i = 0; i < type.rank(); ++i) {
       auto bound = sym::upper_bound(type.sizes[i]);
       if (!bound || *bound > INT32_MAX || *bound < 0)
-        return model_error(
-            fmt::format("size {} of %{} ({}) is not within the runtime's 32-bit sizes", i, value.name, str(type)));
+        return model_error(fmt::format("size {} of %{} ({}) is not within the runtime's 32-bit sizes", i, value.name, str(type)));
       t.sizes.push_back(static_cast<int32_t>(*bound));
       t.dim_order.push_back(type.dim_order.empty() ? static_cast<uint8_t>(i) : type.dim_order[i]);
     }
@@ -133,8 +131,7 @@ class MethodEmitter {
       t.place = pte::Place{value.place->memory_id, static_cast<uint64_t>(value.place->offset)};
       has_places_ = true;
       const InputSpec* spec = m_.spec_of(v);
-      if (spec && spec->is_weight())
-        t.data_buffer_idx = states_.add(m_.constants[spec->data.index].data, type.dim_order) + 1;
+      if (spec && spec->is_weight()) t.data_buffer_idx = states_.add(m_.constants[spec->data.index].data, type.dim_order) + 1;
     }
     return it->second = push(std::move(t));
   }
@@ -196,15 +193,12 @@ class MethodEmitter {
     if (p.type == ArgType::Float) {
       pte::DoubleList l;
       for (const Arg& item : items)
-        l.items.push_back(item.is_float()  ? std::get<double>(item.state)
-                          : item.is_expr() ? item.expr().constant_float().value_or(0)
-                                           : 0);
+        l.items.push_back(item.is_float() ? std::get<double>(item.state) : item.is_expr() ? item.expr().constant_float().value_or(0) : 0);
       return push(std::move(l));
     }
     if (p.type == ArgType::Bool) {
       pte::BoolList l;
-      for (const Arg& item : items)
-        l.items.push_back(item == Arg(true) || (item.is_expr() && item.expr().constant().value_or(0) != 0));
+      for (const Arg& item : items) l.items.push_back(item == Arg(true) || (item.is_expr() && item.expr().constant().value_or(0) != 0));
       return push(std::move(l));
     }
     std::vector<int64_t> indices;

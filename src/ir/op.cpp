@@ -180,8 +180,7 @@ Dims Call::dims(std::string_view param, size_t expand_to) const {
     for (const Arg& item : a.list()) out.push_back(expr_of(*g_, item));
   else if (!a.is_none())
     out.push_back(expr_of(*g_, a));
-  if (out.empty() && empty_by_default(op_->schema().params[static_cast<size_t>(op_->schema().find(param))]))
-    return out;  // stride=[]
+  if (out.empty() && empty_by_default(op_->schema().params[static_cast<size_t>(op_->schema().find(param))])) return out;  // stride=[]
   // Untrusted archives: callers that name a count get it.
   if (expand_to > 0 && out.size() != expand_to) out.resize(expand_to, out.empty() ? Dim(1) : out.back());
   return out;
@@ -317,11 +316,10 @@ static bool takes_number(const OpDef& op, const Param& p) {
   for (std::string_view name : {"other", "value", "exponent", "min", "max"})
     if (p.name == name) return true;
   if (p.name != "self") return false;
-  for (std::string_view name :
-       {"aten.where.self", "aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor", "aten.div.Tensor", "aten.eq.Tensor",
-        "aten.ne.Tensor", "aten.lt.Tensor", "aten.le.Tensor", "aten.gt.Tensor", "aten.ge.Tensor", "aten.floor_divide",
-        "aten.remainder.Tensor", "aten.fmod.Tensor", "aten.pow.Tensor_Tensor", "aten.bitwise_and.Tensor",
-        "aten.bitwise_or.Tensor", "aten.bitwise_xor.Tensor", "aten.div.Tensor_mode"})
+  for (std::string_view name : {"aten.where.self", "aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor", "aten.div.Tensor",
+                                "aten.eq.Tensor", "aten.ne.Tensor", "aten.lt.Tensor", "aten.le.Tensor", "aten.gt.Tensor", "aten.ge.Tensor",
+                                "aten.floor_divide", "aten.remainder.Tensor", "aten.fmod.Tensor", "aten.pow.Tensor_Tensor",
+                                "aten.bitwise_and.Tensor", "aten.bitwise_or.Tensor", "aten.bitwise_xor.Tensor", "aten.div.Tensor_mode"})
     if (op.name() == name) return true;
   return false;
 }
@@ -367,8 +365,8 @@ Status check_args(const Graph& g, const OpDef& op, std::span<const Arg> args) {
     return model_error(fmt::format("{} takes {} arguments, {} given", op.name(), s.params.size(), args.size()));
   for (size_t i = 0; i < args.size(); ++i)
     if (!arg_fits(g, op, s.params[i], args[i], false))
-      return model_error(fmt::format("{}: argument \"{}\" is missing or of another kind than the operator takes",
-                                     op.name(), s.params[i].name));
+      return model_error(
+          fmt::format("{}: argument \"{}\" is missing or of another kind than the operator takes", op.name(), s.params[i].name));
   return {};
 }
 

@@ -44,10 +44,10 @@ Result<std::vector<Block>> lifetimes(const Method& m, const PlanOptions& options
     if (!g.type(v).is_tensor() || m.constant_of(g, v)) return;
     auto bytes = upper_bound_bytes(g.tensor(v));
     if (!bytes) {
-      diag.error(loc,
-                 fmt::format("the size of %{} ({}) has no upper bound: {}", g.value(v).name, str(g.tensor(v)),
-                             unbounded_symbols(g.tensor(v))),
-                 "give one with torch._check at export, or with --bound SYMBOL=N");
+      diag.error(
+          loc,
+          fmt::format("the size of %{} ({}) has no upper bound: {}", g.value(v).name, str(g.tensor(v)), unbounded_symbols(g.tensor(v))),
+          "give one with torch._check at export, or with --bound SYMBOL=N");
       return;
     }
     index[v] = blocks.size();
@@ -95,9 +95,7 @@ Result<std::vector<Block>> lifetimes(const Method& m, const PlanOptions& options
   if (diag.has_errors()) return diag.failure();
   if (!options.alloc_graph_output)
     for (const Arg& a : g.outputs)
-      if (a.is_value())
-        std::erase_if(blocks,
-                      [&](const Block& b) { return b.value == memory_root(g, a.value()) && g.value(b.value).def; });
+      if (a.is_value()) std::erase_if(blocks, [&](const Block& b) { return b.value == memory_root(g, a.value()) && g.value(b.value).def; });
   return blocks;
 }
 
@@ -116,9 +114,8 @@ void place_greedy(std::vector<Block>& blocks, int64_t alignment) {
       at = std::max(at, aligned(p.offset + p.bytes, alignment));
     }
     b.offset = at;
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), i,
-                                   [&](size_t x, size_t y) { return blocks[x].offset < blocks[y].offset; }),
-                  i);
+    placed.insert(
+        std::upper_bound(placed.begin(), placed.end(), i, [&](size_t x, size_t y) { return blocks[x].offset < blocks[y].offset; }), i);
   }
 }
 

@@ -40,8 +40,7 @@ class Decomposer {
     const NodeId next = n.next;
     if (n.op->expand) {
       if (budget_-- == 0) {
-        cx_.diag.error(n.loc, fmt::format("operator {} expands without end", n.op->name()),
-                       "this is a bug in edgec; please report it");
+        cx_.diag.error(n.loc, fmt::format("operator {} expands without end", n.op->name()), "this is a bug in edgec; please report it");
         return {};
       }
       const NodeId before = n.prev;
@@ -54,8 +53,8 @@ class Decomposer {
       }
       if (!made->empty() || copy.results.empty()) {
         if (made->size() < copy.results.size())
-          cx_.diag.error(copy.loc, fmt::format("the expansion of {} gives {} values for {} results", copy.op->name(),
-                                               made->size(), copy.results.size()));
+          cx_.diag.error(copy.loc, fmt::format("the expansion of {} gives {} values for {} results", copy.op->name(), made->size(),
+                                               copy.results.size()));
         const NodeId first = before ? g_.next(before) : g_.first();
         keep_symbols(first, id, copy.results, *made);
         rw_.replace_node(id, *made);
@@ -108,9 +107,7 @@ class Decomposer {
     if (is_open(recorded)) g_.syms().set_range(recorded, {g_.syms().range_of(recorded).lo, sym::upper_bound(made)});
   }
   // torch writes 2^63 - 2 for an open end.
-  static bool is_open(Dim d) {
-    return d.kind() == sym::Kind::Symbol && sym::upper_bound(d).value_or(INT64_MAX) > INT32_MAX;
-  }
+  static bool is_open(Dim d) { return d.kind() == sym::Kind::Symbol && sym::upper_bound(d).value_or(INT64_MAX) > INT32_MAX; }
 
   Rewriter rw_;
   Graph& g_;
@@ -134,8 +131,7 @@ Status decompose(Program& p, PassContext& cx) {
     return {};
   }));
   for (const auto& [name, m] : missing)
-    cx.diag.error(m.first,
-                  fmt::format("operator {} is not supported ({} {})", name, m.uses, m.uses == 1 ? "use" : "uses"));
+    cx.diag.error(m.first, fmt::format("operator {} is not supported ({} {})", name, m.uses, m.uses == 1 ? "use" : "uses"));
   EDGEC_TRY_VOID(outcome(cx));
   p.stage = Stage::Core;
   return {};

@@ -125,8 +125,7 @@ class Functionalizer {
     for (Arg& a : g_.node(id).args) for_each_value(a, [&](ValueId& v) { v = read(v, before.loc, id); });
     if (before.op->known && schema.mutates()) return visit_write(id, before);
     if (updates_running_statistics(before)) return visit_batch_norm(id, before);
-    if (before.op->known && schema.is_view() && !before.results.empty() && aliases(before))
-      return visit_view(id, before);
+    if (before.op->known && schema.is_view() && !before.results.empty() && aliases(before)) return visit_view(id, before);
     for (ValueId r : before.results)
       if (g_.type(r).is_tensor()) own(r, r);
   }
@@ -142,9 +141,8 @@ class Functionalizer {
     const Node now = g_.node(id);
     const Call original(g_, *before.op, before.args), current(g_, *now.op, now.args);
     const std::string module = before.loc && !before.loc->module_path.empty() ? before.loc->module_path : "the model";
-    cx_.diag.warning(
-        before.loc, fmt::format("batch norm {} is in training mode: every call updates its running statistics", module),
-        "export the model after model.eval() if that is not wanted");
+    cx_.diag.warning(before.loc, fmt::format("batch norm {} is in training mode: every call updates its running statistics", module),
+                     "export the model after model.eval() if that is not wanted");
     Builder b(g_, before.loc, id);
     std::vector<Arg> args;
     for (const char* p : {"input", "weight", "bias", "running_mean", "running_var", "training", "momentum", "eps"})
@@ -166,8 +164,7 @@ class Functionalizer {
     const TensorType& from = g_.tensor(n.args[0].value());
     const TensorType& to = g_.tensor(n.results[0]);
     if (op == "aten.contiguous" || op.starts_with("aten.to."))
-      return from.dtype == to.dtype && from.dim_order == to.dim_order && from.strides == to.strides &&
-             !asks_for_copy(n);
+      return from.dtype == to.dtype && from.dim_order == to.dim_order && from.strides == to.strides && !asks_for_copy(n);
     if (op == "aten.reshape" || op == "aten.reshape_as" || op == "aten.flatten.using_ints" || op == "aten.ravel")
       return from.strides.empty() || to.strides != Dims{} || from.sizes == to.sizes;
     return true;
@@ -315,8 +312,7 @@ class Functionalizer {
   void refuse_writes_to_inputs() {
     for (ValueId v : g_.inputs)
       if (auto it = views_.find(v); it != views_.end() && storages_[it->second.storage].version > 0)
-        cx_.diag.error(first_write_,
-                       fmt::format("a branch or loop body writes to its operand \"{}\"", g_.value(v).name),
+        cx_.diag.error(first_write_, fmt::format("a branch or loop body writes to its operand \"{}\"", g_.value(v).name),
                        "give the new value out as a result, and write it behind the branch or loop");
   }
 

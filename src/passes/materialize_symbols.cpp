@@ -47,9 +47,7 @@ class Materializer {
   }
 
  private:
-  bool is_user_tensor(size_t i) const {
-    return m_.inputs[i].kind == InputSpec::Kind::UserInput && g_.type(g_.inputs[i]).is_tensor();
-  }
+  bool is_user_tensor(size_t i) const { return m_.inputs[i].kind == InputSpec::Kind::UserInput && g_.type(g_.inputs[i]).is_tensor(); }
 
   // A number that the user passes arrives as a rank-0 tensor: the runtime takes numbers only when they equal the one in
   // the program.
@@ -102,8 +100,7 @@ class Materializer {
     for (size_t d = 0; d < t.sizes.size(); ++d) {
       const sym::Expr& e = t.sizes[d];
       const std::string what = fmt::format("input \"{}\" dim {}", m_.inputs[input].name, d);
-      if (e.kind() == sym::Kind::Symbol && values_.count(e) && sizes_.count({input, d}) &&
-          values_[e] == sizes_[{input, d}]) {
+      if (e.kind() == sym::Kind::Symbol && values_.count(e) && sizes_.count({input, d}) && values_[e] == sizes_[{input, d}]) {
         guard_range(e, m_.inputs[input].name, fmt::format("dim {}", d));
         continue;
       }
@@ -120,12 +117,10 @@ class Materializer {
     if (!guarded_.insert(symbol).second) return;
     const sym::Range r = g_.syms().range_of(symbol);
     if (r.lo && *r.lo > 0)
-      add_guard(sym::ge(symbol, *r.lo), fmt::format("input \"{}\" {} must be at least {}", input, what, *r.lo),
-                nullptr);
+      add_guard(sym::ge(symbol, *r.lo), fmt::format("input \"{}\" {} must be at least {}", input, what, *r.lo), nullptr);
     else if (r.lo && what == "value")
       add_guard(sym::ge(symbol, *r.lo), fmt::format("input \"{}\" must be at least {}", input, *r.lo), nullptr);
-    if (r.hi)
-      add_guard(sym::le(symbol, *r.hi), fmt::format("input \"{}\" {} must be at most {}", input, what, *r.hi), nullptr);
+    if (r.hi) add_guard(sym::le(symbol, *r.hi), fmt::format("input \"{}\" {} must be at most {}", input, what, *r.hi), nullptr);
   }
 
   void add_guard(const sym::Expr& condition, const std::string& message, const Location& loc) {
@@ -296,9 +291,8 @@ class Materializer {
     };
     switch (e.kind()) {
       case Kind::Symbol:
-        cx_.diag.error(
-            at_ ? g_.node(at_).loc : nullptr,
-            fmt::format("the value of size {} is not known at run time: no input or result has it", e.str()));
+        cx_.diag.error(at_ ? g_.node(at_).loc : nullptr,
+                       fmt::format("the value of size {} is not known at run time: no input or result has it", e.str()));
         return {};
       case Kind::Add:
         return chain("add");
@@ -377,8 +371,7 @@ class Materializer {
       case Kind::Invalid:
         break;
     }
-    cx_.diag.error(at_ ? g_.node(at_).loc : nullptr,
-                   fmt::format("size {} has no value (overflow or division by zero)", e.str()));
+    cx_.diag.error(at_ ? g_.node(at_).loc : nullptr, fmt::format("size {} has no value (overflow or division by zero)", e.str()));
     return {};
   }
 

@@ -90,8 +90,7 @@ Status apply_bounds(Program& program, const Options& options) {
 }  // namespace
 
 bool is_lever(std::string_view pass) {
-  constexpr std::string_view kLevers[] = {"bind-weights",   "fuse-linear", "remove-noop",
-                                          "fold-constants", "cse",         "remove-dead"};
+  constexpr std::string_view kLevers[] = {"bind-weights", "fuse-linear", "remove-noop", "fold-constants", "cse", "remove-dead"};
   return std::find(std::begin(kLevers), std::end(kLevers), pass) != std::end(kLevers);
 }
 

@@ -68,8 +68,7 @@ class Reader {
       sym::Range r;
       EDGEC_TRY(r.lo, read_bound(value, "min_val"));
       EDGEC_TRY(r.hi, read_bound(value, "max_val"));
-      if (r.lo && r.hi && *r.lo > *r.hi)
-        return value.error(fmt::format("range of {} is empty ({} to {})", key, *r.lo, *r.hi));
+      if (r.lo && r.hi && *r.lo > *r.hi) return value.error(fmt::format("range of {} is empty ({} to {})", key, *r.lo, *r.hi));
       m_.syms->set_range(*e, r);
     }
     return {};
@@ -106,8 +105,7 @@ class Reader {
     for (JsonValue item : items) {
       EDGEC_TRY(sym::Expr e, read_expr(item));
       if (e.sort() != sym::Sort::Int) return item.error("a size must be an integer expression");
-      if (auto n = e.constant(); n && *n < 0)
-        return item.error(fmt::format("a size or stride of {} is not possible", *n));
+      if (auto n = e.constant(); n && *n < 0) return item.error(fmt::format("a size or stride of {} is not possible", *n));
       out.push_back(e);
     }
     return out;
@@ -117,8 +115,7 @@ class Reader {
     TensorType t;
     EDGEC_TRY(t.dtype, read_dtype(meta));
     EDGEC_TRY(t.sizes, read_dims(meta, "sizes"));
-    if (t.sizes.size() > 16)
-      return meta.error(fmt::format("rank {} is too large; the runtime takes up to 16", t.sizes.size()));
+    if (t.sizes.size() > 16) return meta.error(fmt::format("rank {} is too large; the runtime takes up to 16", t.sizes.size()));
     EDGEC_TRY(int64_t layout, meta.integer("layout"));
     if (layout != 7) return meta.error("only strided tensors are supported (this one is sparse or of another layout)");
     EDGEC_TRY(Dims strides, read_dims(meta, "strides"));
@@ -589,8 +586,7 @@ class Reader {
   Status read_output_specs(JsonValue signature) {
     EDGEC_TRY(JsonArray specs, signature.array("output_specs"));
     if (specs.size() != m_.graph->outputs.size())
-      return specs.value().error(
-          fmt::format("{} output specs for {} graph outputs", specs.size(), m_.graph->outputs.size()));
+      return specs.value().error(fmt::format("{} output specs for {} graph outputs", specs.size(), m_.graph->outputs.size()));
     for (JsonValue spec : specs) {
       EDGEC_TRY(auto member, spec.only_member());
       const auto [kind, v] = member;
@@ -602,16 +598,13 @@ class Reader {
         EDGEC_TRY(std::string_view target, v.string("user_input_name"));
         out = {OutputSpec::Kind::InputMutation, std::string(target), {}};
       } else if (kind != "user_output") {
-        return model_error(
-            fmt::format("{}: outputs of kind {} are not supported (a program with gradients?)", archive_.path(), kind));
+        return model_error(fmt::format("{}: outputs of kind {} are not supported (a program with gradients?)", archive_.path(), kind));
       }
       if (out.kind != OutputSpec::Kind::UserOutput) {
         const Arg& a = m_.graph->outputs[m_.outputs.size()];
-        const bool found =
-            std::any_of(m_.inputs.begin(), m_.inputs.end(), [&](const InputSpec& i) { return i.name == out.target; });
+        const bool found = std::any_of(m_.inputs.begin(), m_.inputs.end(), [&](const InputSpec& i) { return i.name == out.target; });
         if (!a.is_value() || !m_.graph->type(a.value()).is_tensor() || !found)
-          return spec.error(
-              fmt::format("\"{}\" cannot be written: no such input, or the new value is no tensor", out.target));
+          return spec.error(fmt::format("\"{}\" cannot be written: no such input, or the new value is no tensor", out.target));
       }
       m_.outputs.push_back(std::move(out));
     }
