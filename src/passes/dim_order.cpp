@@ -1,10 +1,12 @@
 #include <map>
+#include <unordered_set>
 
 #include "passes/rewriter.h"
 
 // %y = aten._to_copy(%x, dtype=f16)           ->   %y = dim_order_ops._to_dim_order_copy(%x, dtype=f16)
 // A kernel that wants contiguous operands gets copies of those that are not; one that keeps the order gives it to its results; outputs
-// get the order that the exported module gives them. Weights take any order for free: they are written that way.
+// get the order that the exported module gives them. Weights take any one order for free: they are written that way; a second order
+// is a copy.
 namespace edgec::passes {
 namespace {
 
@@ -16,6 +18,10 @@ class DimOrders {
     for (NodeId id : g_.nodes_in_order()) {
       rw_.refresh(id);
       visit(id);
+      for (const Arg& a : g_.node(id).args)
+        for_each_value(a, [&](const ValueId& v) {
+          if (is_weight(v)) settled_.insert(v);
+        });
     }
     rw_.finish();
     for (size_t i = 0; i < g_.outputs.size(); ++i) {
@@ -89,7 +95,7 @@ class DimOrders {
 
   ValueId in_order(ValueId v, const DimOrder& order, NodeId before, const Location& loc) {
     if (!g_.type(v).is_tensor() || g_.tensor(v).dim_order == order) return v;
-    if (is_weight(v)) {
+    if (is_weight(v) && settled_.insert(v).second) {
       g_.value(v).type.tensor.dim_order = order;
       return v;
     }
@@ -127,6 +133,7 @@ class DimOrders {
   Method& m_;
   Graph& g_;
   Rewriter rw_;
+  std::unordered_set<ValueId> settled_;  // weights whose first use has decided their order
   std::map<std::pair<ValueId, DimOrder>, ValueId> converted_;
 };
 

@@ -86,6 +86,12 @@ class Chooser {
       operands_.set_first(v);
       return Arg(v);
     }
+    if (!operands_.has_first() && p.name == "other" && operands_.divisor_domain() != Domain()) {  // remainder(7, x)
+      const ValueId v = operands_.like(draft_.random_sizes(rng_.below(4)), rng_.chance(50) ? DType::I64 : draft_.random_float(),
+                                       operands_.divisor_domain());
+      operands_.set_first(v);
+      return Arg(v);
+    }
     if (!operands_.has_first()) {
       auto v = operands_.any();
       return v ? std::optional(Arg(*v)) : std::nullopt;
@@ -446,6 +452,7 @@ class Chooser {
   Arg dtype(const Param& p) {
     if (p.optional && rng_.chance(65) && !p.default_value) return {};
     if (p.default_value && rng_.chance(65)) return default_arg(p);
+    if (op_.schema().name == "arange") return rng_.pick({DType::I64, DType::F32, DType::I32});
     if (is_one_of(op_.schema().name, {"rand", "randn"})) return draft_.random_float();
     if (op_.schema().name.ends_with("norm")) return DType::F64;  // not narrower than the operand
     if (op_.schema().name.ends_with("_indices")) return DType::I64;

@@ -475,7 +475,7 @@ void define_reduce(Table& ops) {
   define_softmax(ops);
 
   ops.define("aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor")
-      .dtype(same_as("self"))
+      .dtype(promoted({"self", "prepend", "append"}))
       .shape([](const Call& c) -> Result<Dims> {
         Dims sizes = c.tensor("self").sizes;
         if (sizes.empty()) return model_error("diff needs a dimension");
@@ -497,7 +497,7 @@ void define_reduce(Table& ops) {
         for (int64_t i = 0; i < c.integer("n") && !b.failed(); ++i) {
           const Dim size = b.tensor(x).sizes[axis];
           const ValueId next = slice(b, x, axis, 1, size), last = slice(b, x, axis, 0, size - 1);
-          x = c.tensor("self").dtype == DType::Bool ? b.call("aten.logical_xor", {next, last}) : b.sub(next, last);
+          x = b.tensor(x).dtype == DType::Bool ? b.call("aten.logical_xor", {next, last}) : b.sub(next, last);
         }
         return x;
       });
