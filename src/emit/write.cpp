@@ -84,13 +84,12 @@ class LayoutMaker {
     if (!std::has_single_bit(blob.alignment) || blob.alignment > kMaxAlignment)
       return internal_error(fmt::format("a blob's alignment is {}", blob.alignment));
     Segment& segment = out_.segments.back();
-    // Nothing lies anywhere, but not past the end, where padding may not reach.
-    const uint64_t at = blob.size == 0 ? 0 : align_up(segment.size, alignment);
+    uint64_t at = align_up(segment.size, alignment);
     if (blob.size > kMaxFile || segment.offset + at > kMaxFile - blob.size)
       return output_error("the program file would have more than 2^62 bytes");
     if (table) table->push_back(at);
     out_.pieces.push_back({segment.offset + at, &blob});
-    segment.size = std::max(segment.size, at + blob.size);
+    segment.size = at + blob.size;
     if (segment.size > 0) out_.size = segment.offset + segment.size;
     out_.alignment = std::max<uint64_t>(out_.alignment, alignment);
     return {};

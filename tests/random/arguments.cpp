@@ -87,7 +87,8 @@ class Chooser {
       return Arg(v);
     }
     if (!operands_.has_first() && p.name == "other" && operands_.divisor_domain() != Domain()) {  // remainder(7, x)
-      const ValueId v = operands_.like(draft_.random_sizes(rng_.below(4)), rng_.chance(50) ? DType::I64 : draft_.random_float(),
+      const ValueId v = operands_.like(draft_.random_sizes(rng_.below(4)),
+                                       rng_.chance(50) || operands_.hint("kind") ? DType::I64 : draft_.random_float(),
                                        operands_.divisor_domain());
       operands_.set_first(v);
       return Arg(v);
@@ -434,7 +435,8 @@ class Chooser {
     if (is_one_of(p.name, {"beta", "alpha", "lambd", "exponent"}) || operands_.divisor_domain() != Domain())
       return real && rng_.chance(50) ? Arg(0.5) : Arg(rng_.between(1, 2));
     if (real && rng_.chance(60)) return Arg(rng_.pick({-1.5, 0.5, 2.0, 0.25}));
-    return Arg(rng_.between(-3, 4));
+    const bool is_unsigned = !operands_.has_first() || !is_signed(operands_.first_type().dtype);
+    return Arg(rng_.between(is_unsigned || p.name == "fill_value" ? 0 : -3, 4));
   }
 
   Arg string(const Param& p) {
@@ -452,6 +454,7 @@ class Chooser {
   Arg dtype(const Param& p) {
     if (p.optional && rng_.chance(65) && !p.default_value) return {};
     if (p.default_value && rng_.chance(65)) return default_arg(p);
+    if (is_one_of(op_.schema().name, {"cumsum_", "cumprod_"})) return {};  // the dtype of the target
     if (op_.schema().name == "arange") return rng_.pick({DType::I64, DType::F32, DType::I32});
     if (is_one_of(op_.schema().name, {"rand", "randn"})) return draft_.random_float();
     if (op_.schema().name.ends_with("norm")) return DType::F64;  // not narrower than the operand
@@ -506,6 +509,8 @@ bool is_usable(const OpDef& op) {
                              "empty_permuted",
                              "embedding_bag",
                              "sym_stride",
+                             "_embedding_bag",
+                             "_embedding_bag_forward_only",
                              "col2im",
                              "detach_",
                              "gru_cell",

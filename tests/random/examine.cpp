@@ -145,7 +145,7 @@ std::string Finding::signature() const {
       failed == std::string_view::npos ? "" : said.substr(failed + 12, said.substr(failed).find('\n') - 12));
   if (const size_t words = said.find("\n  runtime: "); words != std::string_view::npos) said.remove_prefix(words + 12);
   std::string out = kind + ": " + op + " ";
-  for (size_t i = 0; i < said.size() && out.size() < 130 && said[i] != '\n'; ++i) {
+  for (size_t i = 0; i < said.size() && out.size() < (kind == "ended" ? 60 : 130) && said[i] != '\n'; ++i) {
     const char c = said[i];
     if (c == '%' || c == '#') {
       while (i + 1 < said.size() && (isalnum(static_cast<unsigned char>(said[i + 1])) || said[i + 1] == '_')) ++i;

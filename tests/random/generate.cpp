@@ -185,7 +185,8 @@ Status Draft::check_write(const OpDef& op, const std::vector<Arg>& args) const {
   for (size_t i = 1; i < args.size(); ++i) {
     bool overlaps = false;
     for_each_value(args[i], [&](const ValueId& v) {
-      overlaps = overlaps || ((v != target || op.schema().find("index") >= 0) && facts(v).storage == facts(target).storage);
+      overlaps =
+          overlaps || ((v != target || op.schema().find("index") >= 0) && facts(v).storage == facts(target).storage);
     });
     if (overlaps) return model_error("an operand overlaps the target");
   }
