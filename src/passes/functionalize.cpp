@@ -185,6 +185,7 @@ class Functionalizer {
       }
       if (!made->empty()) {
         results = *std::move(made);
+        for (ValueId& r : results) r = primitive(r, now.args[0].value());
         expanded = true;
       }
     }
@@ -202,6 +203,20 @@ class Functionalizer {
       views_[before.results[i]] = std::move(view);
     }
     if (expanded) g_.erase(id);
+  }
+
+  // An expansion may be made of composite views again (swapdims is a transpose): `v` without them.
+  ValueId primitive(ValueId v, ValueId source) {
+    const NodeId def = g_.value(v).def;
+    if (v == source || !def) return v;
+    const Node n = g_.node(def);
+    if (!n.op->known || !n.op->schema().is_view() || n.results.size() != 1 || !n.args[0].is_value()) return v;
+    const ValueId from = primitive(n.args[0].value(), source);
+    g_.node(def).args[0] = from;
+    if (!n.op->expand) return v;
+    Builder b(g_, n.loc, def);
+    auto made = n.op->expand(b, Call(g_, *n.op, g_.node(def).args));
+    return made && made->size() == 1 ? primitive((*made)[0], from) : v;
   }
 
   // The views that lead from `source` to `result`, outermost last.

@@ -269,7 +269,8 @@ class Chooser {
         return p.list ? Arg(ArgList{2.0, 2.0}) : p.optional && rng_.chance(50) ? Arg() : some_float(p);
       case ArgType::Bool:
         if (p.name == "pin_memory") return Arg();
-        if (p.name == "implicit" || p.name == "train" || p.name == "half_to_float" || p.name == "sparse")
+        if (p.name == "implicit" || p.name == "train" || p.name == "half_to_float" || p.name == "training" ||
+            p.name == "sparse")
           return Arg(false);
         if (p.optional && rng_.chance(50)) return Arg();
         return Arg(rng_.chance(p.default_value ? 25 : 50));
@@ -307,7 +308,7 @@ class Chooser {
     const std::string& n = p.name;
     if (is_one_of(n, {"dim", "dim0", "dim1", "dim2", "axis0", "axis1", "source", "destination", "start_dim", "end_dim",
                       "dimension"}))
-      return Arg(some_axis(rank() + (rng_.chance(10) ? 1 : 0)));
+      return Arg(some_axis(rank() + (is_one_of(op_.schema().name, {"unsqueeze", "unsqueeze_copy", "stack"}) ? 1 : 0)));
     if (is_one_of(n, {"diagonal", "offset"})) return Arg(rng_.between(-2, 2));
     if (is_one_of(n, {"index", "start"}))
       return Arg(rng_.chance(70) || sizes().empty() ? Arg(rng_.between(-2, 2)) : Arg(rng_.pick(sizes()) - Dim(1)));

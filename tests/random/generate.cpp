@@ -288,6 +288,9 @@ std::unique_ptr<Program> generate(uint64_t seed, size_t max_nodes) {
   Rng rng(seed);
   Draft draft(rng);
   const auto& ops = usable_operators();
+  // Every symbol is the size of an input.
+  if (!draft.symbols().empty())
+    draft.add_input(draft.random_dtype(), Dims(draft.symbols().begin(), draft.symbols().end()));
   for (int i = static_cast<int>(rng.between(1, 3)); i > 0; --i)
     draft.add_input(draft.random_dtype(), draft.random_sizes(rng.below(6)));
   const auto nodes = static_cast<size_t>(rng.between(1, static_cast<int64_t>(max_nodes)));

@@ -156,7 +156,7 @@ constexpr std::pair<std::string_view, std::string_view> kHints[] = {
     {"fliplr", "self=nk:any"},
     {"flipud", "self=nk:any"},
     {"_native_batch_norm_legit_functional",
-     "input=nch weight=?c bias=?c running_mean=c running_var=c:positive training=true"},
+     "input=4ch weight=?c bias=?c running_mean=c running_var=c:positive training=true"},
 
     {"_log_softmax", "self=*n"},
     {"softmax", "self=*n"},

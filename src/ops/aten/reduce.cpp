@@ -183,9 +183,10 @@ void define_norms(Table& ops) {
       })
       .expand([](Builder& b, const Call& c) {
         const Dims to = result_sizes(c);
+        const size_t kept = axis_of(b, c, "dim", c.rank("v"));
         Axes axes;
         for (size_t i = 0; i < c.rank("v"); ++i)
-          if (to.empty() || static_cast<int64_t>(i) != c.integer("dim")) axes.push_back(i);
+          if (to.empty() || i != kept) axes.push_back(i);
         return in_opmath(b, c.value("v"), [&](Builder& m, ValueId v) {
           return m.view(vector_norm(m, v, static_cast<double>(c.integer("pow")), axes, true), to);
         });
