@@ -98,6 +98,7 @@ class Chooser {
       return v ? std::optional(Arg(*v)) : std::nullopt;
     }
     if (p.name == "std") return Arg(operands_.like(sizes(), operands_.first_type().dtype, {Domain::Kind::Positive, 0}));
+    if (is_one_of(p.name, {"prepend", "append"})) return Arg(operands_.like(sizes(), operands_.first_type().dtype));
     if (p.name == "mask") return Arg(operands_.bool_peer());
     if (p.name == "value" && op_.schema().name != "where") return Arg(operands_.like({}, operands_.first_type().dtype));
     return Arg(operands_.peer());

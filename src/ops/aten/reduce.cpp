@@ -188,6 +188,7 @@ void define_norms(Table& ops) {
         for (size_t i = 0; i < c.rank("v"); ++i)
           if (to.empty() || i != kept) axes.push_back(i);
         return in_opmath(b, c.value("v"), [&](Builder& m, ValueId v) {
+          if (axes.empty()) return m.view(m.unary("aten.abs", v), to);  // no axes would mean all of them
           return m.view(vector_norm(m, v, static_cast<double>(c.integer("pow")), axes, true), to);
         });
       });
