@@ -122,6 +122,10 @@ class Functionalizer {
     for (Arg& a : g_.node(id).args) for_each_value(a, [&](ValueId& v) { v = read(v, before.loc, id); });
     if (before.op->known && schema.mutates()) return visit_write(id, before);
     if (updates_running_statistics(before)) return visit_batch_norm(id, before);
+    if (before.op->known && is_its_operand(before)) {
+      alias_results(before, before.args[0].value());
+      return g_.erase(id);
+    }
     if (before.op->known && schema.is_view() && !before.results.empty() && aliases(before)) return visit_view(id, before);
     for (ValueId r : before.results)
       if (g_.type(r).is_tensor()) own(r, r);
@@ -152,6 +156,13 @@ class Functionalizer {
     }
     check(b, before.loc);
     g_.erase(id);
+  }
+
+  // Without alias marks in the schema: dropout at rest gives its operand itself, so that writes to one are seen in the other.
+  bool is_its_operand(const Node& n) const {
+    const std::string& op = n.op->name();
+    if (op != "aten.dropout" && op != "aten.feature_dropout" && op != "aten.alpha_dropout" && op != "aten.feature_alpha_dropout") return false;
+    return !Call(g_, *n.op, n.args).flag("train");
   }
 
   // Views by schema that copy in some cases: then what they give has memory of its own.

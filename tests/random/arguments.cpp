@@ -322,7 +322,7 @@ class Chooser {
     if (is_one_of(n, {"groups", "group"})) return Arg(1);
     if (is_one_of(n, {"dtype", "compute_mode", "divisor_override", "max_shifts"})) return Arg();
     if (is_one_of(n, {"steps", "n", "m", "num_classes", "row", "col"}))
-      return rng_.chance(25) ? Arg(draft_.random_dim()) : Arg(rng_.between(1, 4));
+      return p.type == ArgType::SymInt && rng_.chance(25) ? Arg(draft_.random_dim()) : Arg(rng_.between(1, 4));
     return Arg(rng_.between(1, 3));
   }
 

@@ -185,6 +185,50 @@ Finding examine(const Program& program) {
   return compare(program, *expected, *fused, false, calls);
 }
 
+static std::string line_of(const runtime::Array& a) {
+  const DType dtype = dtype_from_c10(static_cast<int64_t>(a.element)).value_or(DType::F32);
+  std::string out = fmt::format("{} {}:", name(dtype), fmt::join(a.shape, ","));
+  for (size_t i = 0; i < a.count(); ++i)
+    out += is_integral(dtype) ? fmt::format(" {}", read_integer(a.bytes, dtype, static_cast<int64_t>(i)))
+                              : fmt::format(" {}", a.at(i));
+  return out + "\n";
+}
+
+std::string values_of_calls(const Program& program) {
+  const Method& m = *program.methods[0];
+  auto bytes = compiled(program, {});
+  if (!bytes) return "# refused\n";
+  auto runner = inprocess::load(*std::move(bytes));
+  if (!runner) return "# refused\n";
+  std::string out;
+  for (size_t i = 0; i < m.inputs.size(); ++i) {
+    if (!m.inputs[i].is_weight()) continue;
+    const TensorData& data = m.constants[m.inputs[i].data.index].data;
+    const auto element = runtime::element_of(c10_number(data.dtype));
+    out += fmt::format("# weight {} {}", m.inputs[i].name, line_of({*element, data.sizes, gather(data)}));
+  }
+  const auto sizes = sizes_of_calls(*m.syms);
+  for (size_t k = 0; k < sizes.size(); ++k) {
+    out += "# call\n";
+    auto arguments = arguments_of(m, sizes[k], k);
+    if (!arguments) return out;
+    size_t next = 0;
+    for (const InputSpec& s : m.inputs)
+      if (!s.is_weight()) {
+        if (const auto* a = std::get_if<runtime::Array>(&(*arguments)[next].held))
+          out += fmt::format("# in {} {}", s.name, line_of(*a));
+        ++next;
+      }
+    auto result = runner->call(m.name, *arguments);
+    if (!result) return out + "# refused\n";
+    for (const auto& v : result->outputs) {
+      const auto* a = std::get_if<runtime::Array>(&v.held);
+      out += "# out " + (a ? line_of(*a) : std::string("number\n"));
+    }
+  }
+  return out;
+}
+
 Finding examine_apart(const Program& program) {
   return Finding::from(inprocess::run_isolated(1, 1, [&](size_t) { return examine(program).str(); })[0]);
 }

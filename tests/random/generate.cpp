@@ -41,6 +41,20 @@ bool may_copy(const OpDef& op) {
                                       "view", "view_as", "lift_fresh"});
 }
 
+// Give their operand, or views of it, without saying so.
+bool may_be_its_operand(const OpDef& op) {
+  return is_one_of(op.schema().name,
+                   {"broadcast_tensors", "meshgrid", "atleast_1d", "atleast_2d", "atleast_3d", "type_as", "lift",
+                    "data", "_unsafe_view", "unsafe_split", "unsafe_chunk", "unsafe_split_with_sizes", "resolve_conj",
+                    "resolve_neg", "positive", "dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout"});
+}
+
+// Writes that read their operands again after they have begun.
+bool reads_late(const OpDef& op) {
+  return op.schema().find("index") >= 0 ||
+         is_one_of(op.schema().name, {"masked_scatter_", "addmm_", "baddbmm_", "addbmm_", "addmv_", "addr_"});
+}
+
 bool repeats_elements(const OpDef& op) {
   return is_one_of(op.schema().name,
                    {"expand", "expand_as", "broadcast_to", "unfold", "as_strided", "broadcast_tensors"});
@@ -174,7 +188,7 @@ std::vector<Type> Draft::types_of(const OpDef& op, const std::vector<Arg>& args)
 Status Draft::check_write(const OpDef& op, const std::vector<Arg>& args) const {
   const ValueId target = args[0].value();
   const OpDef* form = functional_form(op);
-  if (!form || form->random) return model_error("no functional form");
+  if (!form || form->random || form->schema().is_view()) return model_error("no functional form that gives values");
   if (!facts(target).writable || is_frozen(target)) return model_error("not writable");
   const auto types = types_of(*form, args);
   if (types.size() != 1 || types[0].tensor.sizes != graph().tensor(target).sizes)
@@ -185,8 +199,7 @@ Status Draft::check_write(const OpDef& op, const std::vector<Arg>& args) const {
   for (size_t i = 1; i < args.size(); ++i) {
     bool overlaps = false;
     for_each_value(args[i], [&](const ValueId& v) {
-      overlaps =
-          overlaps || ((v != target || op.schema().find("index") >= 0) && facts(v).storage == facts(target).storage);
+      overlaps = overlaps || ((v != target || reads_late(op)) && facts(v).storage == facts(target).storage);
     });
     if (overlaps) return model_error("an operand overlaps the target");
   }
@@ -243,8 +256,7 @@ void Draft::note_results(const OpDef& op, const std::vector<Arg>& args, const st
       const bool specified = !op.random && op.schema().name.find("empty") == std::string::npos;
       facts_.push_back({frozen_.size(), specified, true, dense || op.schema().name == "contiguous"});
       // Composite operators that give views in torch.
-      const bool composite_view = is_one_of(op.schema().name, {"broadcast_tensors", "meshgrid", "atleast_1d",
-                                                               "atleast_2d", "atleast_3d", "type_as", "lift"});
+      const bool composite_view = may_be_its_operand(op);
       frozen_.push_back(composite_view);
       if (composite_view)
         for (const Arg& a : args) for_each_value(a, [&](const ValueId& v) { frozen_[facts(v).storage] = true; });
