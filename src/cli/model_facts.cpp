@@ -56,8 +56,8 @@ ModelFacts::Port output_port(const Graph& g, const Arg& a, const OutputSpec& spe
 
 Status functionalize(Program& program) {
   passes::PassContext cx;
-  for (const passes::PassInfo& pass : passes::all_passes())  // in order
-    if (pass.to <= Stage::Functional) EDGEC_TRY_VOID(pass.fn(program, cx));
+  for (std::string_view pass : {"inline-regions", "resolve-symbols", "functionalize"})
+    EDGEC_TRY_VOID(passes::find_pass(pass)->fn(program, cx));
   return {};
 }
 

@@ -337,7 +337,7 @@ static bool arg_fits(const Graph& g, const OpDef& op, const Param& p, const Arg&
   switch (p.type) {
     case ArgType::Tensor:
       return (a.is_value() && g.type(a.value()).is_tensor()) || ((a.is_number() || symbol) && takes_number(op, p)) ||
-             ((symbol || a.is_expr()) && op.schema().ns == "higher_order");
+             ((symbol || a.is_number()) && op.schema().ns == "higher_order");
     case ArgType::Int:
     case ArgType::SymInt: return a.is_bool() || ((a.is_expr() || symbol) && sort() != sym::Sort::Float);
     case ArgType::Float: return a.is_number() || symbol;

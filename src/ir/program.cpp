@@ -1,5 +1,6 @@
 #include "ir/program.h"
 
+#include <algorithm>
 #include <array>
 
 #include "ir/op.h"
@@ -59,8 +60,23 @@ std::unique_ptr<Program> clone(const Program& p) {
   return out;
 }
 
+// Whether a branch or loop gives a number or a size that is not known otherwise: uses of it are expressions.
+static bool gives_symbols(const Graph& g, const Node& n) {
+  if (n.op->schema().ns != "higher_order") return false;
+  const auto is_new = [](const sym::Expr& e) {
+    return e.kind() == sym::Kind::Symbol && e.symbol_name().starts_with('u');
+  };
+  return std::any_of(n.results.begin(), n.results.end(), [&](ValueId r) {
+    const Type& t = g.type(r);
+    if (t.is_sym()) return t.expr.kind() == sym::Kind::Symbol;
+    return std::any_of(t.tensor.sizes.begin(), t.tensor.sizes.end(), is_new);
+  });
+}
+
 static bool has_effect(const Graph& g, const Node& n) {
-  if (n.op->side_effect || n.op->defines_symbols || n.op->schema().mutates()) return true;
+  // A custom operator may write to its arguments: it stays until it is reported.
+  if (!n.op->known && (n.results.empty() || n.op->schema().ns != "aten")) return true;
+  if (n.op->side_effect || n.op->defines_symbols || n.op->schema().mutates() || gives_symbols(g, n)) return true;
   auto inner_effect = [&](const Graph& sub) {
     for (NodeId i = sub.first(); i; i = sub.next(i))
       if (has_effect(sub, sub.node(i))) return true;

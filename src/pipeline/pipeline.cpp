@@ -34,7 +34,7 @@ class Stopwatch {
 // clang-format off
 constexpr std::string_view kOrder[] = {
     "inline-regions", "resolve-symbols", "functionalize",                                               // -> Functional
-    "decompose",                                                                                        // -> Core
+    "bind-weights", "decompose",                                                                        // -> Core
     "fuse-linear", "fold-constants", "remove-noop", "cse", "remove-dead", "unify-dtypes", "cse", "dim-order",  // -> Edge
     "remove-dead", "inline-control-flow", "write-back", "materialize-symbols", "remove-dead"};          // -> Exec
 // clang-format on
@@ -94,7 +94,7 @@ Status apply_bounds(Program& program, const Options& options) {
 }  // namespace
 
 bool is_lever(std::string_view pass) {
-  constexpr std::string_view kLevers[] = {"fuse-linear", "remove-noop", "fold-constants", "cse", "remove-dead"};
+  constexpr std::string_view kLevers[] = {"bind-weights", "fuse-linear", "remove-noop", "fold-constants", "cse", "remove-dead"};
   return std::find(std::begin(kLevers), std::end(kLevers), pass) != std::end(kLevers);
 }
 

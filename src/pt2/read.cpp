@@ -455,7 +455,7 @@ class Reader {
     if (kind == "as_float_lists") return read_list(held, [&](JsonValue i) { return read_list(i, real); });
     if (kind == "as_bool") return truth(held);
     if (kind == "as_bools") return read_list(held, truth);
-    if (kind == "as_string") return text(held);
+    if (kind == "as_string" || kind == "as_operator") return text(held);
     if (kind == "as_strings") return read_list(held, text);
     if (kind == "as_sym_int" || kind == "as_sym_float" || kind == "as_sym_bool") return symbolic(held);
     if (kind == "as_sym_ints" || kind == "as_sym_floats" || kind == "as_sym_bools") return read_list(held, symbolic);

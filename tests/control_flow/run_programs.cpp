@@ -1,6 +1,6 @@
 // Compiles and runs the programs that make_programs.py has packed and compares their results with torch's.
 //
-//   edgec_control_flow PROGRAMS.zip [SEED]      with a seed: only that program, and what it is compiled to
+//   edgec_control_flow FILE.zip|FILE.txt... [SEED]      with a seed: only that program, and what it is compiled to
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -130,21 +130,37 @@ std::string run(const Case& c, bool show) {
   return {};
 }
 
+// The text of all records, or of a plain file.
+Result<std::vector<Case>> read(const std::string& path) {
+  EDGEC_TRY(auto file, MappedFile::open(path));
+  const auto text = [](std::span<const std::byte> b) {
+    return std::string_view(reinterpret_cast<const char*>(b.data()), b.size());
+  };
+  if (path.ends_with(".txt")) return cases_in(text(file->bytes()));
+  EDGEC_TRY(ZipReader zip, ZipReader::open(file->bytes(), path));
+  std::vector<Case> out;
+  for (const ZipEntry& entry : zip.entries()) {
+    EDGEC_TRY(auto bytes, zip.read(entry, 64 << 20));
+    for (Case& c : cases_in(text(bytes))) out.push_back(std::move(c));
+  }
+  return out;
+}
+
 int main_of(const std::vector<std::string>& args) {
-  if (args.empty()) return 2;
   ops::register_all();
-  auto file = MappedFile::open(args[0]);
-  if (!file) return fmt::print(stderr, "{}\n", file.failure().message), 2;
-  auto zip = ZipReader::open((*file)->bytes(), args[0]);
-  if (!zip) return fmt::print(stderr, "{}\n", zip.failure().message), 2;
   const auto start = std::chrono::steady_clock::now();
   std::vector<Case> cases;
-  for (const ZipEntry& entry : zip->entries()) {
-    auto bytes = zip->read(entry, 64 << 20);
-    if (!bytes) return fmt::print(stderr, "{}\n", bytes.failure().message), 2;
-    for (Case& c : cases_in({reinterpret_cast<const char*>(bytes->data()), bytes->size()}))
-      if (args.size() == 1 || args[1] == c.seed) cases.push_back(std::move(c));
+  std::string only;
+  for (const std::string& arg : args) {
+    if (!arg.ends_with(".zip") && !arg.ends_with(".txt")) {
+      only = arg;
+      continue;
+    }
+    auto more = read(arg);
+    if (!more) return fmt::print(stderr, "{}\n", more.failure().message), 2;
+    for (Case& c : *more) cases.push_back(std::move(c));
   }
+  if (!only.empty()) std::erase_if(cases, [&](const Case& c) { return c.seed != only; });
   size_t calls = 0, failed = 0;
   for (const Case& c : cases) calls += c.calls.size();
   // A worker takes a piece of the list: one process each would cost more than the programs.
@@ -155,7 +171,7 @@ int main_of(const std::vector<std::string>& args) {
       [&](size_t piece) {
         std::string report;
         for (size_t i = piece * kPiece; i < std::min(cases.size(), (piece + 1) * kPiece); ++i)
-          if (const std::string fault = run(cases[i], args.size() > 1); !fault.empty())
+          if (const std::string fault = run(cases[i], !only.empty()); !fault.empty())
             report += fmt::format("seed {}: {}\n", cases[i].seed, fault);
         return report;
       },

@@ -16,7 +16,7 @@ OWN = ROOT / "tests/models/data"
 
 def find(name):
     """The folder of a model: the repository's own copy, else the one in the shared corpus; None where neither is here."""
-    for folder in (OWN / name, SHARED / "models" / name, SHARED / "models-old" / name):
+    for folder in (OWN / name, SHARED / "models" / name, SHARED / "models-old" / name, SHARED / "models-torch-2.14" / name.removeprefix("torch-2.14/")):
         if (folder / "model.pt2").exists():
             return folder
     return None

@@ -1,5 +1,8 @@
-"""Makes tests/ops/data/<family>.cases with torch: `make_cases.py [FAMILY...]` (default: all of tests/ops/families)."""
-import importlib, pathlib, sys, warnings
+"""Makes tests/ops/data/<family>.cases with torch: `make_cases.py [FAMILY...]` (default: all of tests/ops/families).
+
+--seed N --output DIR: other inputs, elsewhere, to look for failures that the kept inputs do not show.
+"""
+import argparse, importlib, pathlib, sys, warnings
 import torch
 import opcases
 
@@ -7,17 +10,23 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("families", nargs="*")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--output", type=pathlib.Path, default=HERE / "data")
+    args = parser.parse_args()
+    opcases.SEED = args.seed
+    args.output.mkdir(parents=True, exist_ok=True)
     warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
     torch.set_grad_enabled(False)
     all_names = sorted(p.stem for p in (HERE / "families").glob("*.py") if not p.stem.startswith("_"))
     total, ops, problems = 0, set(), 0
-    for name in sys.argv[1:] or all_names:
+    for name in args.families or all_names:
         w = opcases.Writer()
         importlib.import_module(f"families.{name}").cases(w.add)
         text = f"# Made by make_cases.py with torch {torch.__version__.split('+')[0]}.\n\n" + "\n".join(w.lines)
-        (HERE / "data").mkdir(exist_ok=True)
-        (HERE / "data" / f"{name}.cases").write_text(text)
+        (args.output / f"{name}.cases").write_text(text)
         for p in w.problems: print(f"{name}: not a case: {p}", file=sys.stderr)
         print(f"{name}: {w.count} cases of {len(w.ops)} operators, {len(text) // 1024} KB")
         total, ops, problems = total + w.count, ops | w.ops, problems + len(w.problems)

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "ops/build.h"
 #include "ops/table.h"
 
@@ -26,6 +28,23 @@ ValueId added_scaled(Builder& b, const Call& c) {
 }
 bool has_one_element(const Dims& sizes) { return sym::equal(numel(sizes), 1) != sym::Proof::No; }
 
+bool is_power_of_two(const Arg& a) {
+  const auto n = a.is_expr() ? a.expr().constant_float() : a.is_float() ? std::optional(std::get<double>(a.state)) : std::nullopt;
+  int exponent = 0;
+  return n && std::isfinite(*n) && std::abs(std::frexp(*n, &exponent)) == 0.5;
+}
+
+// The kernel multiplies floats by the number's inverse: 49 / 49 is less than 1, and floor shows it. Divided by a row of the number it is
+// exact. (Ranks 4 and 5 may be channels_last, where a row means copies.) Integers and half types take another way in the kernel.
+Values divided_by_number(Builder& b, const Call& c) {
+  const TensorType x = c.tensor("self");
+  if ((x.dtype != DType::F32 && x.dtype != DType::F64) || is_power_of_two(c.arg("other")) || x.rank() == 0 || x.rank() > 3)
+    return keep_whole();
+  const Dim row = x.sizes.back();
+  if (sym::lower_bound(row).value_or(0) < 2) return keep_whole();
+  return {b.call("aten.div.Tensor", {c.value("self"), b.full({row}, c.arg("other"), x.dtype)})};
+}
+
 // 2 + x, 2 - x, 2 * x, 2 / x: export keeps the number in the Tensor's place.
 ValueId with_number_first(Builder& b, const Call& c, const std::string& name) {
   const ValueId x = c.value("other");
@@ -50,9 +69,10 @@ void arithmetic(Table& ops, const std::string& name, const std::string& alias, b
         if (name == "add" && !is_one(c.arg("alpha")) && has_one_element(c.tensor("self").sizes)) return {added_scaled(b, c)};
         return keep_whole();
       });
-  ops.define("aten::" + name + ".Scalar(Tensor self, Scalar other" + sa + ") -> Tensor")
-      .dtype(rule).shape(shape_of("self")).preserves_layout().in_place_ok().promotes(kBoth, to_float)
-      .kernel(name + ".Scalar_out");
+  Def with_number = ops.define("aten::" + name + ".Scalar(Tensor self, Scalar other" + sa + ") -> Tensor")
+      .dtype(rule).shape(shape_of("self")).preserves_layout().in_place_ok().kernel(name + ".Scalar_out");
+  if (to_float) with_number.expand(divided_by_number);
+  else with_number.promotes(kBoth);
   for (const auto& [kind, more] : {std::pair("Tensor", a), std::pair("Scalar", sa)}) {
     ops.in_place(fmt::format("aten::{0}_.{1}(Tensor(a!) self, {1} other{2}) -> Tensor(a!)", name, kind, more));
     if (alias.empty()) continue;

@@ -69,8 +69,15 @@ Values only_floats(Builder&, const Call& c) {
 }
 
 void define_with_kernels(Table& ops) {
-  for (const char* name : {"abs", "neg", "sign", "bitwise_not"})
+  for (const char* name : {"abs", "neg", "bitwise_not"})
     unary(ops, name, same_as("self")).in_place_ok().kernel(fmt::format("{}.out", name));
+  // The kernel's sign of NaN is NaN, torch's is 0.
+  unary(ops, "sign", same_as("self")).in_place_ok().kernel("sign.out").expand([](Builder& b, const Call& c) -> Values {
+    const DType d = c.tensor("self").dtype;
+    if (!is_float(d)) return keep_whole();
+    const auto when = [&](const char* op) { return b.cast(compare(b, op, c.value("self"), 0), d); };
+    return {b.sub(when("gt"), when("lt"))};
+  });
   for (const char* name : {"floor", "ceil", "round", "trunc"})
     unary(ops, name, same_as("self")).in_place_ok().kernel(fmt::format("{}.out", name)).expand(only_floats);
   for (const char* name : {"exp",  "log",  "log2", "log10", "log1p", "expm1", "sqrt",  "rsqrt", "reciprocal", "sin", "cos",    "tan",
@@ -181,11 +188,6 @@ void define_simple(Table& ops) {
   unary(ops, "frac", same_as("self")).expand([](Builder& b, const Call& c) {
     return b.sub(c.value("self"), b.unary("aten.trunc", c.value("self")));
   });
-  // Like sign, but 0 for NaN.
-  unary(ops, "sgn", same_as("self")).expand([](Builder& b, const Call& c) {
-    const ValueId sign = b.unary("aten.sign", c.value("self"));
-    return is_float(c.tensor("self").dtype) ? where(b, b.unary("aten.isnan", sign), number(b, 0, c.tensor("self").dtype), sign) : sign;
-  });
   ops.define("aten::positive(Tensor(a) self) -> Tensor(a)").dtype(same_as("self")).shape(shape_of("self"))
       .expand([](Builder&, const Call& c) { return c.value("self"); });
   ops.define("aten::round.decimals(Tensor self, *, int decimals) -> Tensor").dtype(same_as("self")).shape(shape_of("self")).expand(rounded);
@@ -244,16 +246,21 @@ ValueId log_of_sum(Builder& b, ValueId x, ValueId y, Fn rest) {
   return where(b, same, x, b.add(larger, rest(neg(b, b.unary("aten.abs", b.sub(x, y))))));
 }
 
-// sqrt(x^2 + y^2) without overflow: f32 in f64, f64 scaled by the larger.
+// sqrt(x^2 + y^2) without overflow: f32 in f64, f64 scaled by the larger. An infinity wins over a NaN.
 ValueId hypotenuse(Builder& b, ValueId x, ValueId y) {
-  const auto root = [&](ValueId p, ValueId q) { return b.unary("aten.sqrt", b.add(b.mul(p, p), b.mul(q, q))); };
   if (b.failed()) return {};
-  if (b.tensor(x).dtype == DType::F32) return b.cast(root(b.cast(x, DType::F64), b.cast(y, DType::F64)), DType::F32);
-  const ValueId p = b.unary("aten.abs", x), q = b.unary("aten.abs", y), larger = b.call("aten.maximum", {p, q});
-  const ValueId ratio = b.div(b.call("aten.minimum", {p, q}), larger);
-  const ValueId plain = b.mul(larger, b.unary("aten.sqrt", b.add(b.mul(ratio, ratio), 1)));
-  const ValueId trivial = either(b, compare(b, "eq", larger, 0), b.unary("aten.isinf", larger));
-  return where(b, trivial, larger, plain);
+  const DType d = b.tensor(x).dtype;
+  const auto root = [&](ValueId p, ValueId q) { return b.unary("aten.sqrt", b.add(b.mul(p, p), b.mul(q, q))); };
+  ValueId length;
+  if (d == DType::F32) {
+    length = b.cast(root(b.cast(x, DType::F64), b.cast(y, DType::F64)), d);
+  } else {
+    const ValueId p = b.unary("aten.abs", x), q = b.unary("aten.abs", y), larger = b.call("aten.maximum", {p, q});
+    const ValueId ratio = b.div(b.call("aten.minimum", {p, q}), larger);
+    length = b.mul(larger, b.unary("aten.sqrt", b.add(b.mul(ratio, ratio), 1)));
+    length = where(b, compare(b, "eq", larger, 0), larger, length);
+  }
+  return where(b, either(b, b.unary("aten.isinf", x), b.unary("aten.isinf", y)), number(b, kInfinity, d), length);
 }
 
 void define_of_two(Table& ops) {
@@ -335,9 +342,10 @@ void define_error_functions(Table& ops) {
 }
 
 void define_aliases(Table& ops) {
-  for (const auto& [name, of] : {std::pair("absolute", "abs"), std::pair("negative", "neg"), std::pair("fix", "trunc"),
-                                 std::pair("arcsin", "asin"), std::pair("arccos", "acos"), std::pair("arctan", "atan"),
-                                 std::pair("arcsinh", "asinh"), std::pair("arccosh", "acosh"), std::pair("arctanh", "atanh")})
+  for (const auto& [name, of] :
+       {std::pair("absolute", "abs"), std::pair("negative", "neg"), std::pair("sgn", "sign"), std::pair("fix", "trunc"),
+        std::pair("arcsin", "asin"), std::pair("arccos", "acos"), std::pair("arctan", "atan"), std::pair("arcsinh", "asinh"),
+        std::pair("arccosh", "acosh"), std::pair("arctanh", "atanh")})
     alias(ops, name, of, true);
   for (const auto& [name, of] :
        {std::pair("erf", "erf"), std::pair("erfc", "erfc"), std::pair("erfinv", "erfinv"), std::pair("exp2", "exp2"),

@@ -61,6 +61,17 @@ def cases(add):
         add(f"aten.{op}.Tensor", 2.5, T(I32, 2, 3, 2, 2, order="cl"), name="float_first_cl")
     binary(add, "aten.div.Tensor", FLOATS + INTS, y_low=1)
     with_number(add, "aten.div.Scalar", FLOATS + INTS, [2, 2.5])
+    for d in FLOATS + INTS:
+        for n in [49, 3, 0.1]:
+            values = [49 * k for k in range(3 if d in (I8, U8) else 12)]
+            add(
+                "aten.div.Scalar",
+                T(d, len(values), values=values),
+                n,
+                name=f"{NAMES[d]}_{n}_exact",
+                tol=0 if d not in (F16, BF16) else None,
+            )
+    add("aten.div.Scalar", T(F32, 2, "s0", values=None), 49, where={"s0": (2, 5)}, name="dynamic_row", tol=0)
     add("aten.div.Tensor", 1.0, T(F32, 2, 3, low=1), name="number_first")
     add("aten.div.Tensor", 3, T(I32, 2, 3, low=1), name="int_first")
     for op in ["add", "sub"]:

@@ -9,7 +9,7 @@ def cases(add):
         n = f"{r}"
         for d in FLOATS if r == 1 else [F32]:
             k = {**tol(d)}
-            a, b = T(d, 3, 4), T(d, 3, 4)
+            a, b = T(d, 3, 4, low=-2, high=2), T(d, 3, 4, low=-2, high=2)
             p = T(d, 3, 4, low=0.125, high=0.875)
             for op in ["mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "soft_margin_loss"]:
                 add(f"aten.{op}", a, b, r, name=f"{NAMES[d]}_{n}", **k)

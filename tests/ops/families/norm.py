@@ -25,9 +25,10 @@ def cases(add):
         add("aten.rms_norm", T(F32, *shape), n, T(F32, *n), name=f"{len(shape)}_{len(n)}", **tol(F32))
     add("aten.layer_norm", T(F32, 2, 4), [4], T(F32, 4), None, name="weight_only", **tol(F32))
     add("aten.layer_norm", T(F32, "s0", 3, 4), [4], T(F32, 4), T(F32, 4), **DYN, **tol(F32))
-    add("aten.layer_norm", T(F32, 2, 4, 2, 2, order="cl"), [2], **tol(F32))
+    add("aten.layer_norm", T(F32, 2, 4, 2, 5, order="cl"), [5], tol=(1e-4, 1e-4))
     for shape in [(2, 4), (2, 4, 3, 2), (1, 4, 2, 2, 2)]:
-        add("aten.group_norm", T(F32, *shape), 2, T(F32, 4), T(F32, 4), **tol(F32))
+        loose = {"tol": 5e-3} if len(shape) == 2 else tol(F32)  # two values a group
+        add("aten.group_norm", T(F32, *shape), 2, T(F32, 4), T(F32, 4), **loose)
         add(
             "aten.batch_norm",
             T(F32, *shape),

@@ -19,7 +19,7 @@ def embedding(weight, scales, zeros, low, high, indices, dtype=None, packed=1):
 def cases(add):
     for d, (low, high) in RANGES.items():
         zero = {U8: 100, I8: -3}.get(d, 7)
-        for x in [F32, F16, BF16]: add(Q + "quantize_per_tensor", T(x, 3, 8), 0.037, zero, low, high, d)
+        for x in [F32, F16, BF16]: add(Q + "quantize_per_tensor", T(x, 3, 8), 0.0371, zero, low, high, d)
         add(
             Q + "quantize_per_tensor",
             T(F32, 30, low=-900, high=900, den=2),
@@ -35,7 +35,7 @@ def cases(add):
             add(
                 Q + "dequantize_per_tensor",
                 bound,
-                0.037,
+                0.0371,
                 zero,
                 low,
                 high,
@@ -51,15 +51,15 @@ def cases(add):
         add(Q + "quantize_per_tensor", T(F32, "s0", 3), 0.1, zero, low, high, d, where={"s0": (1, 5)})
         add(Q + "dequantize_per_tensor", T(d, "s0", 3), 0.1, zero, low, high, d, where={"s0": (1, 5)})
         for sd, zd in [(F64, I64), (F32, I32)]:
-            scale, point = T(sd, 1, values=[0.037]), T(zd, 1, values=[zero])
+            scale, point = T(sd, 1, values=[0.0371]), T(zd, 1, values=[zero])
             add(Q + "quantize_per_tensor.tensor", T(F32, 3, 8), scale, point, low, high, d, name=f"{NAMES[d]}_{NAMES[sd]}")
             add(Q + "dequantize_per_tensor.tensor", T(d, 3, 8), scale, point, low, high, d, name=f"{NAMES[d]}_{NAMES[sd]}")
         if d != I32:
-            a = [T(F32, values=[0.037]), T(I64, values=[zero]), T(I64, values=[low]), T(I64, values=[high]), d]
+            a = [T(F32, values=[0.0371]), T(I64, values=[zero]), T(I64, values=[low]), T(I64, values=[high]), d]
             add(Q + "quantize_per_tensor.tensor2", T(F32, 3, 8), *a)
             add(Q + "dequantize_per_tensor.tensor2", T(d, 3, 8), *a)
         for axis, shape in [(0, (3, 4)), (1, (2, 3, 2)), (-1, (2, 3)), (0, (3,)), (1, (1, 3, 2, 2))]:
-            scales, points = T(F32, 3, values=[0.037, 0.11, 0.23]), T(I64, 3, values=[0, 1, 2])
+            scales, points = T(F32, 3, values=[0.0371, 0.1103, 0.2307]), T(I64, 3, values=[0, 1, 2])
             (
                 add(
                     Q + "quantize_per_channel",
@@ -77,13 +77,13 @@ def cases(add):
             )
             add(Q + "dequantize_per_channel", T(d, *shape), scales, points, axis, low, high, d, name=f"{NAMES[d]}_axis{axis}_{len(shape)}")
         for sd, zd in [(F64, I32), (F32, I32)]:
-            scales, points = T(sd, 3, values=[0.037, 0.11, 0.23]), T(zd, 3, values=[0, 1, 2])
+            scales, points = T(sd, 3, values=[0.0371, 0.1103, 0.2307]), T(zd, 3, values=[0, 1, 2])
             add(Q + "quantize_per_channel", T(F16, 3, 4), scales, points, 0, low, high, d, name=f"{NAMES[d]}_{NAMES[sd]}")
             add(Q + "dequantize_per_channel", T(d, 3, 4), scales, points, 0, low, high, d, name=f"{NAMES[d]}_{NAMES[sd]}")
         add(
             Q + "dequantize_per_channel",
             T(d, 3, 4),
-            T(F32, 3, values=[0.037, 0.11, 0.23]),
+            T(F32, 3, values=[0.0371, 0.1103, 0.2307]),
             None,
             0,
             low,
@@ -94,7 +94,7 @@ def cases(add):
         add(
             Q + "dequantize_per_channel",
             T(d, 3, 4),
-            T(F32, 3, values=[0.037, 0.11, 0.23]),
+            T(F32, 3, values=[0.0371, 0.1103, 0.2307]),
             None,
             0,
             low,
@@ -103,7 +103,7 @@ def cases(add):
             out_dtype=F16,
             name=f"{NAMES[d]}_f16",
         )
-    token = lambda d, *s: [T(d, *s), T(F64, *s[:-1], 1, low=0.05, high=0.5), T(I64, *s[:-1], 1)]
+    token = lambda d, *s: [T(d, *s), T(F64, *s[:-1], 1, low=0.05, high=0.5, den=1009), T(I64, *s[:-1], 1)]
     for shape in [(4,), (3, 4), (2, 3, 4), ("s0", 3, 4)]:
         more = {"where": {"s0": (1, 4)}} if "s0" in shape else {}
         for d in [F32, F16, BF16] if shape == (3, 4) else [F32]: add(Q + "quantize_per_token", *token(d, *shape), -128, 127, I8, **more)
@@ -146,7 +146,7 @@ def cases(add):
         add(
             Q + "quantize_per_channel_group",
             T(d, 3, 8),
-            T(F32, 3, 2, low=0.05, high=0.5),
+            T(F32, 3, 2, low=0.05, high=0.5, den=1009),
             T(F32, 3, 2, low=-3, high=3, den=1),
             -8,
             7,
@@ -156,7 +156,7 @@ def cases(add):
     add(
         Q + "dequantize_per_channel_group",
         T(I8, 3, 8),
-        T(F32, 3, 2, low=0.05, high=0.5),
+        T(F32, 3, 2, low=0.05, high=0.5, den=1009),
         T(F32, 3, 2, low=-3, high=3, den=1),
         -8,
         7,
@@ -164,8 +164,8 @@ def cases(add):
         4,
         F32,
     )
-    add(Q + "dequantize_per_channel_group", T(I8, 3, 8), T(F32, 3, 2, low=0.05, high=0.5), None, -8, 7, I8, 4, F16)
-    add(Q + "fake_quant_per_channel", T(F32, 3, 4), T(F32, 3, low=0.05, high=0.5), T(I64, 3), 0, -128, 127,
+    add(Q + "dequantize_per_channel_group", T(I8, 3, 8), T(F32, 3, 2, low=0.05, high=0.5, den=1009), None, -8, 7, I8, 4, F16)
+    add(Q + "fake_quant_per_channel", T(F32, 3, 4), T(F32, 3, low=0.05, high=0.5, den=1009), T(I64, 3), 0, -128, 127,
         torch_fn=lambda x, s, z, a, lo, hi: ((x / s[:, None]).round() + z[:, None]).clamp(lo, hi).sub(z[:, None]).mul(s[:, None]))
     for a, b in [(F32, F16), (F16, F32), (I32, F32)]: add(Q + "convert_element_type.no_fuse", T(a, 2, 3), b)
 
