@@ -10,8 +10,9 @@
 // use(%x)                                      %x2 = aten.select_scatter(%x, %r, 0, 1)
 //                                              use(%x2)
 //
-// Every tensor is a chain of views of a storage. A write through a view gives the storage a new value (the views' inverses); values
-// read later are made again from it. Storages of inputs that were written become outputs of the method.
+// Every tensor is a chain of views of a storage. A write through a view gives the storage a new value (the views'
+// inverses); values read later are made again from it. Storages of inputs that were written become outputs of the
+// method.
 namespace edgec::passes {
 namespace {
 
@@ -42,8 +43,10 @@ class Functionalizer {
     for (ValueId v : g_.inputs) own(v, v);
     for (NodeId id : g_.nodes_in_order()) visit(id);
     for (Arg& a : g_.outputs) for_each_value(a, [&](ValueId& v) { v = read(v, nullptr, {}); });
-    if (&g_ == m_.graph.get()) add_mutation_outputs();
-    else refuse_writes_to_inputs();
+    if (&g_ == m_.graph.get())
+      add_mutation_outputs();
+    else
+      refuse_writes_to_inputs();
     return outcome(cx_);
   }
 
@@ -126,7 +129,8 @@ class Functionalizer {
       alias_results(before, before.args[0].value());
       return g_.erase(id);
     }
-    if (before.op->known && schema.is_view() && !before.results.empty() && aliases(before)) return visit_view(id, before);
+    if (before.op->known && schema.is_view() && !before.results.empty() && aliases(before))
+      return visit_view(id, before);
     for (ValueId r : before.results)
       if (g_.type(r).is_tensor()) own(r, r);
   }
@@ -142,11 +146,13 @@ class Functionalizer {
     const Node now = g_.node(id);
     const Call original(g_, *before.op, before.args), current(g_, *now.op, now.args);
     const std::string module = before.loc && !before.loc->module_path.empty() ? before.loc->module_path : "the model";
-    cx_.diag.warning(before.loc, fmt::format("batch norm {} is in training mode: every call updates its running statistics", module),
-                     "export the model after model.eval() if that is not wanted");
+    cx_.diag.warning(
+        before.loc, fmt::format("batch norm {} is in training mode: every call updates its running statistics", module),
+        "export the model after model.eval() if that is not wanted");
     Builder b(g_, before.loc, id);
     std::vector<Arg> args;
-    for (const char* p : {"input", "weight", "bias", "running_mean", "running_var", "training", "momentum", "eps"}) args.push_back(current.arg(p));
+    for (const char* p : {"input", "weight", "bias", "running_mean", "running_var", "training", "momentum", "eps"})
+      args.push_back(current.arg(p));
     const ValueId mean = original.value("running_mean"), var = original.value("running_var");
     const auto made = b.call_all("aten._native_batch_norm_legit_functional", std::move(args));
     if (!b.failed()) {
@@ -158,10 +164,13 @@ class Functionalizer {
     g_.erase(id);
   }
 
-  // Without alias marks in the schema: dropout at rest gives its operand itself, so that writes to one are seen in the other.
+  // Without alias marks in the schema: dropout at rest gives its operand itself, so that writes to one are seen in the
+  // other.
   bool is_its_operand(const Node& n) const {
     const std::string& op = n.op->name();
-    if (op != "aten.dropout" && op != "aten.feature_dropout" && op != "aten.alpha_dropout" && op != "aten.feature_alpha_dropout") return false;
+    if (op != "aten.dropout" && op != "aten.feature_dropout" && op != "aten.alpha_dropout" &&
+        op != "aten.feature_alpha_dropout")
+      return false;
     return !Call(g_, *n.op, n.args).flag("train");
   }
 
@@ -171,7 +180,8 @@ class Functionalizer {
     const TensorType& from = g_.tensor(n.args[0].value());
     const TensorType& to = g_.tensor(n.results[0]);
     if (op == "aten.contiguous" || op.starts_with("aten.to."))
-      return from.dtype == to.dtype && from.dim_order == to.dim_order && from.strides == to.strides && !asks_for_copy(n);
+      return from.dtype == to.dtype && from.dim_order == to.dim_order && from.strides == to.strides &&
+             !asks_for_copy(n);
     if (op == "aten.reshape" || op == "aten.reshape_as" || op == "aten.flatten.using_ints" || op == "aten.ravel")
       return from.strides.empty() || to.strides != Dims{} || from.sizes == to.sizes;
     return true;
@@ -334,7 +344,8 @@ class Functionalizer {
   void refuse_writes_to_inputs() {
     for (ValueId v : g_.inputs)
       if (auto it = views_.find(v); it != views_.end() && storages_[it->second.storage].version > 0)
-        cx_.diag.error(first_write_, fmt::format("a branch or loop body writes to its operand \"{}\"", g_.value(v).name),
+        cx_.diag.error(first_write_,
+                       fmt::format("a branch or loop body writes to its operand \"{}\"", g_.value(v).name),
                        "give the new value out as a result, and write it behind the branch or loop");
   }
 

@@ -6,8 +6,8 @@
 
 // return %new -> buffer "k", %y      ->   %k2 = aten.copy_(%k, %new)
 //                                         return %y
-// Inputs that are written stay outputs, before the user's, as in the official flow. A value that is read after its memory was
-// written is copied first: an output that is a written input, or two buffers that swap their values.
+// Inputs that are written stay outputs, before the user's, as in the official flow. A value that is read after its
+// memory was written is copied first: an output that is a written input, or two buffers that swap their values.
 namespace edgec::passes {
 namespace {
 

@@ -1,5 +1,5 @@
-#include "support/mapped_file.h"
 #include "inprocess/programs.h"
+#include "support/mapped_file.h"
 
 #include "support/mapped_file.h"
 #include "support/sink.h"

@@ -74,8 +74,12 @@ std::vector<std::byte> from_base64(const std::string& text) {
   uint32_t bits = 0;
   int have = 0;
   for (char c : text) {
-    const int v = c >= 'A' && c <= 'Z' ? c - 'A' : c >= 'a' && c <= 'z' ? c - 'a' + 26 : c >= '0' && c <= '9' ? c - '0' + 52
-                  : c == '+' ? 62 : c == '/' ? 63 : -1;
+    const int v = c >= 'A' && c <= 'Z'   ? c - 'A'
+                  : c >= 'a' && c <= 'z' ? c - 'a' + 26
+                  : c >= '0' && c <= '9' ? c - '0' + 52
+                  : c == '+'             ? 62
+                  : c == '/'             ? 63
+                                         : -1;
     if (v < 0) break;
     bits = bits << 6 | static_cast<uint32_t>(v);
     if ((have += 6) >= 8) out.push_back(static_cast<std::byte>(bits >> (have -= 8)));

@@ -39,11 +39,16 @@ struct Tolerance {
 Tolerance tolerance_of(const Case& c, DType d) {
   if (c.rtol >= 0) return {c.rtol, c.atol};
   switch (d) {
-    case DType::F16: return {2e-3, 1e-4};
-    case DType::BF16: return {1.6e-2, 1e-4};
-    case DType::F32: return {2e-6, 2e-6};
-    case DType::F64: return {1e-11, 1e-11};
-    default: return {0, 0};
+    case DType::F16:
+      return {2e-3, 1e-4};
+    case DType::BF16:
+      return {1.6e-2, 1e-4};
+    case DType::F32:
+      return {2e-6, 2e-6};
+    case DType::F64:
+      return {1e-11, 1e-11};
+    default:
+      return {0, 0};
   }
 }
 
@@ -61,9 +66,10 @@ std::string difference(const Case& c, const Tensor& want, const runtime::Array& 
   const auto count = static_cast<int64_t>(got.count());
   int64_t wrong = 0, first = -1;
   for (int64_t i = 0; i < count; ++i) {
-    const bool same = is_integral(want.dtype) ? read_integer(got.bytes, want.dtype, i) == read_integer(want.bytes, want.dtype, i)
-                                              : close(read_element(got.bytes, want.dtype, i), read_element(want.bytes, want.dtype, i),
-                                                      tolerance_of(c, want.dtype));
+    const bool same = is_integral(want.dtype)
+                          ? read_integer(got.bytes, want.dtype, i) == read_integer(want.bytes, want.dtype, i)
+                          : close(read_element(got.bytes, want.dtype, i), read_element(want.bytes, want.dtype, i),
+                                  tolerance_of(c, want.dtype));
     if (same) continue;
     if (wrong++ == 0) first = i;
   }
@@ -89,7 +95,9 @@ std::string outcome(const Case& c, bool verify_passes) {
   auto runner = built(c, verify_passes);
   if (!c.refused.empty()) {
     if (runner) return "compiles, but should be refused: " + c.refused;
-    return runner.failure().message.find(c.refused) == std::string::npos ? "refused in other words: " + runner.failure().message : "";
+    return runner.failure().message.find(c.refused) == std::string::npos
+               ? "refused in other words: " + runner.failure().message
+               : "";
   }
   if (!runner) return runner.failure().message;
   for (size_t k = 0; k < c.calls.size(); ++k) {
@@ -103,9 +111,11 @@ std::string outcome(const Case& c, bool verify_passes) {
     if (!result) return fmt::format("call {}: {}", k, result.failure().message);
     // New values of written inputs come before the user's outputs.
     const auto& want = c.calls[k].outputs;
-    if (result->outputs.size() != want.size()) return fmt::format("{} outputs instead of {}", result->outputs.size(), want.size());
+    if (result->outputs.size() != want.size())
+      return fmt::format("{} outputs instead of {}", result->outputs.size(), want.size());
     for (size_t i = 0; i < want.size(); ++i)
-      if (auto d = difference(c, want[i], result->outputs[i]); !d.empty()) return fmt::format("call {}: output {}: {}", k, i, d);
+      if (auto d = difference(c, want[i], result->outputs[i]); !d.empty())
+        return fmt::format("call {}: output {}: {}", k, i, d);
   }
   return {};
 }
@@ -113,8 +123,8 @@ std::string outcome(const Case& c, bool verify_passes) {
 bool chosen(const Case& c, const std::vector<std::string>& only) {
   const std::string name = c.op + "/" + c.name;
   return only.empty() || std::any_of(only.begin(), only.end(), [&](const std::string& o) {
-    return o.ends_with('$') ? c.op == o.substr(0, o.size() - 1) : name.find(o) != std::string::npos;
-  });
+           return o.ends_with('$') ? c.op == o.substr(0, o.size() - 1) : name.find(o) != std::string::npos;
+         });
 }
 
 std::string indented(const std::string& text) {
@@ -127,7 +137,8 @@ void print_uncovered(const std::set<std::string>& covered) {
   size_t known = 0;
   std::vector<std::string> missing;
   for (const OpDef* op : Registry::global().all()) {
-    if (op->schema().ns != "aten" && op->schema().ns != "quantized_decomposed" && op->schema().ns != "torchao") continue;
+    if (op->schema().ns != "aten" && op->schema().ns != "quantized_decomposed" && op->schema().ns != "torchao")
+      continue;
     ++known;
     if (!covered.count(op->name())) missing.push_back(op->name());
   }
@@ -150,8 +161,8 @@ int run(const Options& options) {
   std::set<std::string> covered;
   for (const Case& c : cases) covered.insert(c.op);
 
-  const auto results =
-      inprocess::run_isolated(cases.size(), options.jobs, [&](size_t i) { return outcome(cases[i], options.verify_passes); });
+  const auto results = inprocess::run_isolated(cases.size(), options.jobs,
+                                               [&](size_t i) { return outcome(cases[i], options.verify_passes); });
 
   std::map<std::string, size_t> failed;
   size_t count = 0;
@@ -159,8 +170,8 @@ int run(const Options& options) {
     if (results[i].empty()) continue;
     ++count;
     ++failed[cases[i].op];
-    fmt::print("FAIL {}/{}  ({}:{})\n{}\n", cases[i].op, cases[i].name, std::filesystem::path(cases[i].file).filename().string(),
-               cases[i].line, indented(results[i]));
+    fmt::print("FAIL {}/{}  ({}:{})\n{}\n", cases[i].op, cases[i].name,
+               std::filesystem::path(cases[i].file).filename().string(), cases[i].line, indented(results[i]));
     if (options.print_programs) fmt::print("{}\n", indented(cases[i].program));
   }
   if (!failed.empty()) fmt::print("failures by operator:\n");
@@ -178,15 +189,21 @@ int main(int argc, char** argv) {
   edgec::op_tests::Options options;
   for (int i = 1; i < argc; ++i) {
     const std::string a = argv[i];
-    if (a == "--only" && i + 1 < argc) options.only.emplace_back(argv[++i]);
-    else if (a == "-j" && i + 1 < argc) options.jobs = static_cast<unsigned>(std::strtoul(argv[++i], nullptr, 10));
-    else if (a == "--programs") options.print_programs = true;
-    else if (a == "--verify-passes") options.verify_passes = true;
-    else if (a == "--uncovered") options.uncovered = true;
+    if (a == "--only" && i + 1 < argc)
+      options.only.emplace_back(argv[++i]);
+    else if (a == "-j" && i + 1 < argc)
+      options.jobs = static_cast<unsigned>(std::strtoul(argv[++i], nullptr, 10));
+    else if (a == "--programs")
+      options.print_programs = true;
+    else if (a == "--verify-passes")
+      options.verify_passes = true;
+    else if (a == "--uncovered")
+      options.uncovered = true;
     else if (std::filesystem::is_directory(a)) {
       for (const auto& f : std::filesystem::directory_iterator(a))
         if (f.path().extension() == ".cases") options.files.push_back(f.path().string());
-    } else options.files.push_back(a);
+    } else
+      options.files.push_back(a);
   }
   std::sort(options.files.begin(), options.files.end());
   return edgec::op_tests::run(options);
