@@ -1,5 +1,4 @@
 #include "inprocess/programs.h"
-#include "support/mapped_file.h"
 
 #include "support/mapped_file.h"
 #include "support/sink.h"
