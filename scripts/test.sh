@@ -96,6 +96,7 @@ tests_of release
 
 section "models"
 runner models /usr/bin/python3 tests/models/run_models.py --edgec build/release/bin/edgec
+runner bounds /usr/bin/python3 tests/models/run_bounds.py --edgec build/release/bin/edgec
 models="$(tail -n 1 $logs/models.log)"
 
 section "sanitizer build"

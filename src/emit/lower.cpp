@@ -122,7 +122,7 @@ class MethodEmitter {
     }
     if (!type.is_static() || grows_.count(v)) t.dynamism = pte::Dynamism::DynamicBound;
     const TensorData* data = m_.constant_of(g_, v);
-    if (data && data->nbytes() == 0) {  // the runtime refuses constants without bytes
+    if (data && data->nbytes() == 0) {  // the runtime refuses constants and initial states without bytes
       t.place = pte::Place{1, 0};
       has_places_ = true;
     } else if (data) {
@@ -131,7 +131,8 @@ class MethodEmitter {
       t.place = pte::Place{value.place->memory_id, static_cast<uint64_t>(value.place->offset)};
       has_places_ = true;
       const InputSpec* spec = m_.spec_of(v);
-      if (spec && spec->is_weight()) t.data_buffer_idx = states_.add(m_.constants[spec->data.index].data, type.dim_order) + 1;
+      const bool has_state = spec && spec->is_weight() && m_.constants[spec->data.index].data.nbytes() > 0;
+      if (has_state) t.data_buffer_idx = states_.add(m_.constants[spec->data.index].data, type.dim_order) + 1;
     }
     return it->second = push(std::move(t));
   }

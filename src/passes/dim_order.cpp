@@ -1,10 +1,12 @@
 #include <map>
+#include <unordered_set>
 
 #include "passes/rewriter.h"
 
 // %y = aten._to_copy(%x, dtype=f16)           ->   %y = dim_order_ops._to_dim_order_copy(%x, dtype=f16)
-// A kernel that wants contiguous operands gets copies of those that are not; one that keeps the order gives it to its results; outputs
-// get the order that the exported module gives them. Weights take any order for free: they are written that way.
+// A kernel that wants contiguous operands gets copies of those that are not; one that keeps the order gives it to its
+// results; outputs get the order that the exported module gives them. Weights take any one order for free: they are
+// written that way; a second order is a copy.
 namespace edgec::passes {
 namespace {
 
@@ -16,13 +18,18 @@ class DimOrders {
     for (NodeId id : g_.nodes_in_order()) {
       rw_.refresh(id);
       visit(id);
+      for (const Arg& a : g_.node(id).args)
+        for_each_value(a, [&](const ValueId& v) {
+          if (is_weight(v)) settled_.insert(v);
+        });
     }
     rw_.finish();
     for (size_t i = 0; i < g_.outputs.size(); ++i) {
       Arg& a = g_.outputs[i];
       if (!a.is_value() || !g_.type(a.value()).is_tensor()) continue;
-      const DimOrder& want =
-          &g_ == m_.graph.get() && m_.outputs[i].kind == OutputSpec::Kind::UserOutput ? m_.outputs[i].dim_order : DimOrder{};
+      const DimOrder& want = &g_ == m_.graph.get() && m_.outputs[i].kind == OutputSpec::Kind::UserOutput
+                                 ? m_.outputs[i].dim_order
+                                 : DimOrder{};
       if (want.empty() || want.size() == g_.tensor(a.value()).rank()) a = in_order(a.value(), want, {}, nullptr);
     }
     return {};
@@ -32,7 +39,8 @@ class DimOrders {
   void visit(NodeId id) {
     const Node& n = g_.node(id);
     if (n.op->layout == LayoutRule::Any && n.op->schema().ns == "aten") return visit_copy(id);
-    if (n.op->schema().ns == "higher_order" || n.op->schema().ns == "prim" || n.results.empty()) return make_contiguous(id);
+    if (n.op->schema().ns == "higher_order" || n.op->schema().ns == "prim" || n.results.empty())
+      return make_contiguous(id);
     if (n.op->layout == LayoutRule::Preserve && g_.type(n.results[0]).is_tensor()) {
       if (auto order = common_order(id)) {
         for (ValueId r : n.results)
@@ -70,7 +78,8 @@ class DimOrders {
     // Weights of the result's rank are written in the same order, others are contiguous.
     for (const Arg& a : n.args)
       for_each_value(a, [&](const ValueId& v) {
-        if (is_weight(v) && !(g_.tensor(v).rank() == rank ? g_.tensor(v).dim_order == *order : g_.tensor(v).dim_order.empty()))
+        if (is_weight(v) &&
+            !(g_.tensor(v).rank() == rank ? g_.tensor(v).dim_order == *order : g_.tensor(v).dim_order.empty()))
           agree = false;
       });
     return agree ? order : std::nullopt;
@@ -88,7 +97,7 @@ class DimOrders {
 
   ValueId in_order(ValueId v, const DimOrder& order, NodeId before, const Location& loc) {
     if (!g_.type(v).is_tensor() || g_.tensor(v).dim_order == order) return v;
-    if (is_weight(v)) {
+    if (is_weight(v) && settled_.insert(v).second) {
       g_.value(v).type.tensor.dim_order = order;
       return v;
     }
@@ -126,6 +135,7 @@ class DimOrders {
   Method& m_;
   Graph& g_;
   Rewriter rw_;
+  std::unordered_set<ValueId> settled_;  // weights whose first use has decided their order
   std::map<std::pair<ValueId, DimOrder>, ValueId> converted_;
 };
 

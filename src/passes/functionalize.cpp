@@ -125,7 +125,12 @@ class Functionalizer {
     for (Arg& a : g_.node(id).args) for_each_value(a, [&](ValueId& v) { v = read(v, before.loc, id); });
     if (before.op->known && schema.mutates()) return visit_write(id, before);
     if (updates_running_statistics(before)) return visit_batch_norm(id, before);
-    if (before.op->known && schema.is_view() && !before.results.empty() && aliases(before)) return visit_view(id, before);
+    if (before.op->known && is_its_operand(before)) {
+      alias_results(before, before.args[0].value());
+      return g_.erase(id);
+    }
+    if (before.op->known && schema.is_view() && !before.results.empty() && aliases(before))
+      return visit_view(id, before);
     for (ValueId r : before.results)
       if (g_.type(r).is_tensor()) own(r, r);
   }
@@ -141,8 +146,9 @@ class Functionalizer {
     const Node now = g_.node(id);
     const Call original(g_, *before.op, before.args), current(g_, *now.op, now.args);
     const std::string module = before.loc && !before.loc->module_path.empty() ? before.loc->module_path : "the model";
-    cx_.diag.warning(before.loc, fmt::format("batch norm {} is in training mode: every call updates its running statistics", module),
-                     "export the model after model.eval() if that is not wanted");
+    cx_.diag.warning(
+        before.loc, fmt::format("batch norm {} is in training mode: every call updates its running statistics", module),
+        "export the model after model.eval() if that is not wanted");
     Builder b(g_, before.loc, id);
     std::vector<Arg> args;
     for (const char* p : {"input", "weight", "bias", "running_mean", "running_var", "training", "momentum", "eps"})
@@ -158,13 +164,24 @@ class Functionalizer {
     g_.erase(id);
   }
 
+  // Without alias marks in the schema: dropout at rest gives its operand itself, so that writes to one are seen in the
+  // other.
+  bool is_its_operand(const Node& n) const {
+    const std::string& op = n.op->name();
+    if (op != "aten.dropout" && op != "aten.feature_dropout" && op != "aten.alpha_dropout" &&
+        op != "aten.feature_alpha_dropout")
+      return false;
+    return !Call(g_, *n.op, n.args).flag("train");
+  }
+
   // Views by schema that copy in some cases: then what they give has memory of its own.
   bool aliases(const Node& n) const {
     const std::string& op = n.op->name();
     const TensorType& from = g_.tensor(n.args[0].value());
     const TensorType& to = g_.tensor(n.results[0]);
     if (op == "aten.contiguous" || op.starts_with("aten.to."))
-      return from.dtype == to.dtype && from.dim_order == to.dim_order && from.strides == to.strides && !asks_for_copy(n);
+      return from.dtype == to.dtype && from.dim_order == to.dim_order && from.strides == to.strides &&
+             !asks_for_copy(n);
     if (op == "aten.reshape" || op == "aten.reshape_as" || op == "aten.flatten.using_ints" || op == "aten.ravel")
       return from.strides.empty() || to.strides != Dims{} || from.sizes == to.sizes;
     return true;
@@ -189,6 +206,7 @@ class Functionalizer {
       }
       if (!made->empty()) {
         results = *std::move(made);
+        for (ValueId& r : results) r = primitive(r, now.args[0].value());
         expanded = true;
       }
     }
@@ -206,6 +224,20 @@ class Functionalizer {
       views_[before.results[i]] = std::move(view);
     }
     if (expanded) g_.erase(id);
+  }
+
+  // An expansion may be made of composite views again (swapdims is a transpose): `v` without them.
+  ValueId primitive(ValueId v, ValueId source) {
+    const NodeId def = g_.value(v).def;
+    if (v == source || !def) return v;
+    const Node n = g_.node(def);
+    if (!n.op->known || !n.op->schema().is_view() || n.results.size() != 1 || !n.args[0].is_value()) return v;
+    const ValueId from = primitive(n.args[0].value(), source);
+    g_.node(def).args[0] = from;
+    if (!n.op->expand) return v;
+    Builder b(g_, n.loc, def);
+    auto made = n.op->expand(b, Call(g_, *n.op, g_.node(def).args));
+    return made && made->size() == 1 ? primitive((*made)[0], from) : v;
   }
 
   // The views that lead from `source` to `result`, outermost last.
@@ -312,7 +344,8 @@ class Functionalizer {
   void refuse_writes_to_inputs() {
     for (ValueId v : g_.inputs)
       if (auto it = views_.find(v); it != views_.end() && storages_[it->second.storage].version > 0)
-        cx_.diag.error(first_write_, fmt::format("a branch or loop body writes to its operand \"{}\"", g_.value(v).name),
+        cx_.diag.error(first_write_,
+                       fmt::format("a branch or loop body writes to its operand \"{}\"", g_.value(v).name),
                        "give the new value out as a result, and write it behind the branch or loop");
   }
 

@@ -44,6 +44,8 @@ void compute_through(Graph& g, NodeId id, Rewriter& rw) {
   if (std::find(ok.begin(), ok.end(), d) != ok.end()) return;
   const DType through = n.op->compute_through;
   cast_operands(g, id, through, nullptr);
+  for (Arg& a : g.node(id).args)  // prod(%x, dtype=bf16)
+    if (const auto* asked = std::get_if<DType>(&a.state); asked && *asked == d) a = through;
   const std::vector<ValueId> results = g.node(id).results;
   for (ValueId r : results) {
     const DType wanted = g.tensor(r).dtype;

@@ -84,11 +84,19 @@ class Chooser {
       operands_.set_first(v);
       return Arg(v);
     }
+    if (!operands_.has_first() && p.name == "other" && operands_.divisor_domain() != Domain()) {  // remainder(7, x)
+      const ValueId v = operands_.like(draft_.random_sizes(rng_.below(4)),
+                                       rng_.chance(50) || operands_.hint("kind") ? DType::I64 : draft_.random_float(),
+                                       operands_.divisor_domain());
+      operands_.set_first(v);
+      return Arg(v);
+    }
     if (!operands_.has_first()) {
       auto v = operands_.any();
       return v ? std::optional(Arg(*v)) : std::nullopt;
     }
     if (p.name == "std") return Arg(operands_.like(sizes(), operands_.first_type().dtype, {Domain::Kind::Positive, 0}));
+    if (is_one_of(p.name, {"prepend", "append"})) return Arg(operands_.like(sizes(), operands_.first_type().dtype));
     if (p.name == "mask") return Arg(operands_.bool_peer());
     if (p.name == "value" && op_.schema().name != "where") return Arg(operands_.like({}, operands_.first_type().dtype));
     return Arg(operands_.peer());
@@ -256,7 +264,9 @@ class Chooser {
         return p.list ? Arg(ArgList{2.0, 2.0}) : p.optional && rng_.chance(50) ? Arg() : some_float(p);
       case ArgType::Bool:
         if (p.name == "pin_memory") return Arg();
-        if (p.name == "implicit" || p.name == "train" || p.name == "half_to_float" || p.name == "sparse") return Arg(false);
+        if (p.name == "implicit" || p.name == "train" || p.name == "half_to_float" || p.name == "training" ||
+            p.name == "sparse")
+          return Arg(false);
         if (p.optional && rng_.chance(50)) return Arg();
         return Arg(rng_.chance(p.default_value ? 25 : 50));
       case ArgType::Scalar:
@@ -291,8 +301,9 @@ class Chooser {
 
   std::optional<Arg> one_int(const Param& p) {
     const std::string& n = p.name;
-    if (is_one_of(n, {"dim", "dim0", "dim1", "dim2", "axis0", "axis1", "source", "destination", "start_dim", "end_dim", "dimension"}))
-      return Arg(some_axis(rank() + (rng_.chance(10) ? 1 : 0)));
+    if (is_one_of(n, {"dim", "dim0", "dim1", "dim2", "axis0", "axis1", "source", "destination", "start_dim", "end_dim",
+                      "dimension"}))
+      return Arg(some_axis(rank() + (is_one_of(op_.schema().name, {"unsqueeze", "unsqueeze_copy", "stack"}) ? 1 : 0)));
     if (is_one_of(n, {"diagonal", "offset"})) return Arg(rng_.between(-2, 2));
     if (is_one_of(n, {"index", "start"}))
       return Arg(rng_.chance(70) || sizes().empty() ? Arg(rng_.between(-2, 2)) : Arg(rng_.pick(sizes()) - Dim(1)));
@@ -305,7 +316,7 @@ class Chooser {
     if (is_one_of(n, {"groups", "group"})) return Arg(1);
     if (is_one_of(n, {"dtype", "compute_mode", "divisor_override", "max_shifts"})) return Arg();
     if (is_one_of(n, {"steps", "n", "m", "num_classes", "row", "col"}))
-      return rng_.chance(25) ? Arg(draft_.random_dim()) : Arg(rng_.between(1, 4));
+      return p.type == ArgType::SymInt && rng_.chance(25) ? Arg(draft_.random_dim()) : Arg(rng_.between(1, 4));
     return Arg(rng_.between(1, 3));
   }
 
@@ -417,7 +428,8 @@ class Chooser {
     if (is_one_of(p.name, {"beta", "alpha", "lambd", "exponent"}) || operands_.divisor_domain() != Domain())
       return real && rng_.chance(50) ? Arg(0.5) : Arg(rng_.between(1, 2));
     if (real && rng_.chance(60)) return Arg(rng_.pick({-1.5, 0.5, 2.0, 0.25}));
-    return Arg(rng_.between(-3, 4));
+    const bool is_unsigned = !operands_.has_first() || !is_signed(operands_.first_type().dtype);
+    return Arg(rng_.between(is_unsigned || p.name == "fill_value" ? 0 : -3, 4));
   }
 
   Arg string(const Param& p) {
@@ -434,6 +446,8 @@ class Chooser {
   Arg dtype(const Param& p) {
     if (p.optional && rng_.chance(65) && !p.default_value) return {};
     if (p.default_value && rng_.chance(65)) return default_arg(p);
+    if (is_one_of(op_.schema().name, {"cumsum_", "cumprod_"})) return {};  // the dtype of the target
+    if (op_.schema().name == "arange") return rng_.pick({DType::I64, DType::F32, DType::I32});
     if (is_one_of(op_.schema().name, {"rand", "randn"})) return draft_.random_float();
     if (op_.schema().name.ends_with("norm")) return DType::F64;  // not narrower than the operand
     if (op_.schema().name.ends_with("_indices")) return DType::I64;
@@ -472,10 +486,28 @@ bool is_usable(const OpDef& op) {
     return functional_form(op) && !functional_form(op)->random && !s.params.empty() && s.params[0].written && !s.params[0].list;
   if (!op.infer && !(op.shape && op.dtype)) return false;
   // No results that random inputs specify: sizes by data, strides, recurrent nets (tests/ops has them).
-  return !is_one_of(s.name,
-                    {"nonzero",  "masked_select", "argwhere",      "_local_scalar_dense", "item",           "lstm",          "gru",
-                     "rnn_tanh", "rnn_relu",      "empty_strided", "new_empty_strided",   "empty_permuted", "embedding_bag", "sym_stride",
-                     "col2im",   "detach_",       "gru_cell",      "lstm_cell",           "rnn_tanh_cell",  "rnn_relu_cell"}) &&
+  return !is_one_of(s.name, {"nonzero",
+                             "masked_select",
+                             "argwhere",
+                             "_local_scalar_dense",
+                             "item",
+                             "lstm",
+                             "gru",
+                             "rnn_tanh",
+                             "rnn_relu",
+                             "empty_strided",
+                             "new_empty_strided",
+                             "empty_permuted",
+                             "embedding_bag",
+                             "sym_stride",
+                             "_embedding_bag",
+                             "_embedding_bag_forward_only",
+                             "col2im",
+                             "detach_",
+                             "gru_cell",
+                             "lstm_cell",
+                             "rnn_tanh_cell",
+                             "rnn_relu_cell"}) &&
          op.name() != "aten.to.device" && s.name.find("as_strided") == std::string::npos && op.name() != "aten.where" &&
          !is_one_of(op.name(), {"aten.repeat_interleave.Tensor", "aten.repeat_interleave.self_Tensor"});
 }

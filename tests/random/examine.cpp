@@ -142,7 +142,7 @@ std::string Finding::signature() const {
   const std::string op(failed == std::string_view::npos ? "" : said.substr(failed + 12, said.substr(failed).find('\n') - 12));
   if (const size_t words = said.find("\n  runtime: "); words != std::string_view::npos) said.remove_prefix(words + 12);
   std::string out = kind + ": " + op + " ";
-  for (size_t i = 0; i < said.size() && out.size() < 130 && said[i] != '\n'; ++i) {
+  for (size_t i = 0; i < said.size() && out.size() < (kind == "ended" ? 60 : 130) && said[i] != '\n'; ++i) {
     const char c = said[i];
     if (c == '%' || c == '#') {
       while (i + 1 < said.size() && (isalnum(static_cast<unsigned char>(said[i + 1])) || said[i + 1] == '_')) ++i;
@@ -180,6 +180,50 @@ Finding examine(const Program& program) {
   auto fused = run(program, *std::move(all));
   if (!fused) return {"runtime", "with all passes: " + fused.failure().message};
   return compare(program, *expected, *fused, false, calls);
+}
+
+static std::string line_of(const runtime::Array& a) {
+  const DType dtype = dtype_from_c10(static_cast<int64_t>(a.element)).value_or(DType::F32);
+  std::string out = fmt::format("{} {}:", name(dtype), fmt::join(a.shape, ","));
+  for (size_t i = 0; i < a.count(); ++i)
+    out += is_integral(dtype) ? fmt::format(" {}", read_integer(a.bytes, dtype, static_cast<int64_t>(i)))
+                              : fmt::format(" {}", a.at(i));
+  return out + "\n";
+}
+
+std::string values_of_calls(const Program& program) {
+  const Method& m = *program.methods[0];
+  auto bytes = compiled(program, {});
+  if (!bytes) return "# refused\n";
+  auto runner = inprocess::load(*std::move(bytes));
+  if (!runner) return "# refused\n";
+  std::string out;
+  for (size_t i = 0; i < m.inputs.size(); ++i) {
+    if (!m.inputs[i].is_weight()) continue;
+    const TensorData& data = m.constants[m.inputs[i].data.index].data;
+    const auto element = runtime::element_of(c10_number(data.dtype));
+    out += fmt::format("# weight {} {}", m.inputs[i].name, line_of({*element, data.sizes, gather(data)}));
+  }
+  const auto sizes = sizes_of_calls(*m.syms);
+  for (size_t k = 0; k < sizes.size(); ++k) {
+    out += "# call\n";
+    auto arguments = arguments_of(m, sizes[k], k);
+    if (!arguments) return out;
+    size_t next = 0;
+    for (const InputSpec& s : m.inputs)
+      if (!s.is_weight()) {
+        if (const auto* a = std::get_if<runtime::Array>(&(*arguments)[next].held))
+          out += fmt::format("# in {} {}", s.name, line_of(*a));
+        ++next;
+      }
+    auto result = runner->call(m.name, *arguments);
+    if (!result) return out + "# refused\n";
+    for (const auto& v : result->outputs) {
+      const auto* a = std::get_if<runtime::Array>(&v.held);
+      out += "# out " + (a ? line_of(*a) : std::string("number\n"));
+    }
+  }
+  return out;
 }
 
 Finding examine_apart(const Program& program) {

@@ -41,6 +41,20 @@ bool may_copy(const OpDef& op) {
                    {"reshape", "reshape_as", "flatten", "contiguous", "to", "ravel", "unflatten", "view", "view_as", "lift_fresh"});
 }
 
+// Give their operand, or views of it, without saying so.
+bool may_be_its_operand(const OpDef& op) {
+  return is_one_of(op.schema().name,
+                   {"broadcast_tensors", "meshgrid", "atleast_1d", "atleast_2d", "atleast_3d", "type_as", "lift",
+                    "data", "_unsafe_view", "unsafe_split", "unsafe_chunk", "unsafe_split_with_sizes", "resolve_conj",
+                    "resolve_neg", "positive", "dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout"});
+}
+
+// Writes that read their operands again after they have begun.
+bool reads_late(const OpDef& op) {
+  return op.schema().find("index") >= 0 ||
+         is_one_of(op.schema().name, {"masked_scatter_", "addmm_", "baddbmm_", "addbmm_", "addmv_", "addr_"});
+}
+
 bool repeats_elements(const OpDef& op) {
   return is_one_of(op.schema().name, {"expand", "expand_as", "broadcast_to", "unfold", "as_strided", "broadcast_tensors"});
 }
@@ -168,7 +182,7 @@ std::vector<Type> Draft::types_of(const OpDef& op, const std::vector<Arg>& args)
 Status Draft::check_write(const OpDef& op, const std::vector<Arg>& args) const {
   const ValueId target = args[0].value();
   const OpDef* form = functional_form(op);
-  if (!form || form->random) return model_error("no functional form");
+  if (!form || form->random || form->schema().is_view()) return model_error("no functional form that gives values");
   if (!facts(target).writable || is_frozen(target)) return model_error("not writable");
   const auto types = types_of(*form, args);
   if (types.size() != 1 || types[0].tensor.sizes != graph().tensor(target).sizes) return model_error("the result does not fit");
@@ -177,7 +191,7 @@ Status Draft::check_write(const OpDef& op, const std::vector<Arg>& args) const {
   for (size_t i = 1; i < args.size(); ++i) {
     bool overlaps = false;
     for_each_value(args[i], [&](const ValueId& v) {
-      overlaps = overlaps || ((v != target || op.schema().find("index") >= 0) && facts(v).storage == facts(target).storage);
+      overlaps = overlaps || ((v != target || reads_late(op)) && facts(v).storage == facts(target).storage);
     });
     if (overlaps) return model_error("an operand overlaps the target");
   }
@@ -232,8 +246,7 @@ void Draft::note_results(const OpDef& op, const std::vector<Arg>& args, const st
       const bool specified = !op.random && op.schema().name.find("empty") == std::string::npos;
       facts_.push_back({frozen_.size(), specified, true, dense || op.schema().name == "contiguous"});
       // Composite operators that give views in torch.
-      const bool composite_view =
-          is_one_of(op.schema().name, {"broadcast_tensors", "meshgrid", "atleast_1d", "atleast_2d", "atleast_3d", "type_as", "lift"});
+      const bool composite_view = may_be_its_operand(op);
       frozen_.push_back(composite_view);
       if (composite_view)
         for (const Arg& a : args) for_each_value(a, [&](const ValueId& v) { frozen_[facts(v).storage] = true; });
@@ -275,7 +288,11 @@ std::unique_ptr<Program> generate(uint64_t seed, size_t max_nodes) {
   Rng rng(seed);
   Draft draft(rng);
   const auto& ops = usable_operators();
-  for (int i = static_cast<int>(rng.between(1, 3)); i > 0; --i) draft.add_input(draft.random_dtype(), draft.random_sizes(rng.below(6)));
+  // Every symbol is the size of an input.
+  if (!draft.symbols().empty())
+    draft.add_input(draft.random_dtype(), Dims(draft.symbols().begin(), draft.symbols().end()));
+  for (int i = static_cast<int>(rng.between(1, 3)); i > 0; --i)
+    draft.add_input(draft.random_dtype(), draft.random_sizes(rng.below(6)));
   const auto nodes = static_cast<size_t>(rng.between(1, static_cast<int64_t>(max_nodes)));
   for (int attempts = 0; draft.graph().node_count() < nodes && attempts < 400; ++attempts) {
     const OpDef& op = *rng.pick(ops);

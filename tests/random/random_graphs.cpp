@@ -22,7 +22,7 @@ struct Options {
   uint64_t from = 0, to = 500;
   unsigned jobs = 2;
   size_t nodes = 30, shrunk_per_cause = 1;
-  bool print = false, refusals = false, coverage = false;
+  bool print = false, values = false, refusals = false, coverage = false;
   std::vector<std::string> files;
 };
 
@@ -61,8 +61,8 @@ void report(const std::map<std::string, Cause>& causes, const Options& o) {
     fmt::print("---- {} seeds, {}\n", cause.seeds.size(), signature);
     std::set<std::string> seen;
     const size_t count = std::min(cause.seeds.size(), o.shrunk_per_cause);
-    const auto texts = inprocess::run_isolated(
-        count, o.jobs, [&](size_t i) { return shrunk_text(cause.seeds[i], o, cause.example); }, kSecondsToShrink);
+    const auto shrink = [&o, &c = cause](size_t i) { return shrunk_text(c.seeds[i], o, c.example); };
+    const auto texts = inprocess::run_isolated(count, o.jobs, shrink, kSecondsToShrink);
     for (size_t i = 0; i < count; ++i) {
       const size_t line = std::min(texts[i].find('\n'), texts[i].size());
       if (!seen.insert(texts[i].substr(0, line)).second) continue;
@@ -121,6 +121,23 @@ void refill_weights(Method& m) {
   }
 }
 
+// The text of a graph whose results are all outputs, and as comments what went in and came out of every call.
+std::string printed_with_values(uint64_t seed, const Options& o) {
+  auto program = generate(seed, o.nodes);
+  Method& m = *program->methods[0];
+  m.graph->outputs.clear();
+  m.outputs.clear();
+  for (NodeId n = m.graph->first(); n; n = m.graph->next(n)) {
+    const Node& node = m.graph->node(n);
+    if (node.op->random || node.op->schema().name.find("empty") != std::string::npos) continue;
+    for (ValueId r : node.results) {
+      m.graph->outputs.emplace_back(r);
+      m.outputs.push_back({});
+    }
+  }
+  return print(*program) + values_of_calls(*program);
+}
+
 int run_file(const std::string& path) {
   std::ifstream in(path);
   std::ostringstream text;
@@ -159,6 +176,8 @@ int main_of(int argc, char** argv) {
       o.shrunk_per_cause = std::strtoul(argv[++i], nullptr, 10);
     else if (a == "--print")
       o.print = true;
+    else if (a == "--values")
+      o.print = o.values = true;
     else if (a == "--refusals")
       o.refusals = true;
     else if (a == "--coverage")
@@ -167,14 +186,19 @@ int main_of(int argc, char** argv) {
       o.files.push_back(a);
     else {
       fmt::print(stderr,
-                 "usage: edgec_random_graphs [--seeds FROM..TO] [-j N] [--nodes N] [--each N] [--print] [--refusals] "
+                 "usage: edgec_random_graphs [--seeds FROM..TO] [-j N] [--nodes N] [--each N] [--print] [--values] "
+                 "[--refusals] "
                  "[--coverage] [FILE.ir]...\n");
       return 2;
     }
   }
   ops::register_all();
   if (o.print) {
-    for (uint64_t s = o.from; s < o.to; ++s) fmt::print("# seed {}\n{}\n", s, print(*generate(s, o.nodes)));
+    const auto text = [&o](size_t i) {
+      return o.values ? printed_with_values(o.from + i, o) : print(*generate(o.from + i, o.nodes));
+    };
+    const auto texts = inprocess::run_isolated(o.to - o.from, o.jobs, text);
+    for (size_t i = 0; i < texts.size(); ++i) fmt::print("# seed {}\n{}\n", o.from + i, texts[i]);
     return 0;
   }
   int worst = 0;

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <set>
 #include <unordered_map>
 
 #include "draft.h"
@@ -16,7 +18,8 @@ class Rebuild {
 
   void run(const std::vector<bool>& keep, const std::vector<size_t>& outputs) {
     const Graph& g = *from_.graph;
-    const std::vector<bool> needed = needed_values(keep, outputs);
+    std::vector<bool> needed = needed_values(keep, outputs);
+    keep_symbols(keep, needed);
     for (size_t i = 0; i < g.inputs.size(); ++i)
       if (needed[g.inputs[i].index]) copy_input(i);
     // Results of dropped nodes are inputs, ahead of all nodes.
@@ -43,6 +46,32 @@ class Rebuild {
       if (keep[n.index])
         for (const Arg& a : g.node(n).args) need(a);
     return needed;
+  }
+
+  // Sizes that only arguments name come from an input too.
+  void keep_symbols(const std::vector<bool>& keep, std::vector<bool>& needed) const {
+    const Graph& g = *from_.graph;
+    std::set<sym::Expr, sym::ExprLess> open;
+    auto note = [&](const sym::Expr& e) {
+      for (const sym::Expr& s : sym::free_symbols(e)) open.insert(s);
+    };
+    for (NodeId n = g.first(); n; n = g.next(n))
+      if (keep[n.index])
+        for (const Arg& a : g.node(n).args) for_each_expr(a, note);
+    for (size_t i = 0; i < needed.size(); ++i)
+      if (needed[i])
+        for (const Dim& d : g.type(ValueId(static_cast<uint32_t>(i))).tensor.sizes) note(d);
+    auto close = [&](ValueId v) {
+      for (const Dim& d : g.tensor(v).sizes) open.erase(d);
+    };
+    for (ValueId v : g.inputs)
+      if (needed[v.index]) close(v);
+    for (ValueId v : g.inputs) {
+      const Dims& sizes = g.tensor(v).sizes;
+      if (std::none_of(sizes.begin(), sizes.end(), [&](const Dim& d) { return open.count(d) > 0; })) continue;
+      needed[v.index] = true;
+      close(v);
+    }
   }
 
   void copy_input(size_t i) {

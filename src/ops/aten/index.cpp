@@ -401,6 +401,7 @@ Result<Dims> along_dim_sizes(const Call& c) {
   const Dims &self = c.tensor("self").sizes, &at = c.tensor("indices").sizes;
   EDGEC_TRY(size_t axis, c.axis("dim", at.size()));
   if (self.size() != at.size()) return model_error("take_along_dim: ranks differ");
+  if (at.empty()) return at;
   EDGEC_TRY(Dims out, broadcast(replaced(self, axis, 1), replaced(at, axis, 1)));
   return replaced(out, axis, at[axis]);
 }
@@ -414,6 +415,7 @@ ValueId take_along_dim(Builder& b, const Call& c) {
     b.fail(sizes.failure().message);
     return {};
   }
+  if (sizes->empty()) return b.call("aten.gather", {self, 0, at});
   const size_t axis = axis_of(b, c, "dim", sizes->size());
   return b.call("aten.gather", {b.expand(self, replaced(*sizes, axis, c.tensor("self").sizes[axis])), c.arg("dim"), b.expand(at, *sizes)});
 }

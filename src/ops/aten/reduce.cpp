@@ -213,10 +213,12 @@ void define_norms(Table& ops) {
       })
       .expand([](Builder& b, const Call& c) {
         const Dims to = result_sizes(c);
+        const size_t kept = axis_of(b, c, "dim", c.rank("v"));
         Axes axes;
         for (size_t i = 0; i < c.rank("v"); ++i)
-          if (to.empty() || static_cast<int64_t>(i) != c.integer("dim")) axes.push_back(i);
+          if (to.empty() || i != kept) axes.push_back(i);
         return in_opmath(b, c.value("v"), [&](Builder& m, ValueId v) {
+          if (axes.empty()) return m.view(m.unary("aten.abs", v), to);  // no axes would mean all of them
           return m.view(vector_norm(m, v, static_cast<double>(c.integer("pow")), axes, true), to);
         });
       });
@@ -584,7 +586,7 @@ void define_reduce(Table& ops) {
   define_softmax(ops);
 
   ops.define("aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor")
-      .dtype(same_as("self"))
+      .dtype(promoted({"self", "prepend", "append"}))
       .shape([](const Call& c) -> Result<Dims> {
         Dims sizes = c.tensor("self").sizes;
         if (sizes.empty()) return model_error("diff needs a dimension");
@@ -606,7 +608,7 @@ void define_reduce(Table& ops) {
         for (int64_t i = 0; i < c.integer("n") && !b.failed(); ++i) {
           const Dim size = b.tensor(x).sizes[axis];
           const ValueId next = slice(b, x, axis, 1, size), last = slice(b, x, axis, 0, size - 1);
-          x = c.tensor("self").dtype == DType::Bool ? b.call("aten.logical_xor", {next, last}) : b.sub(next, last);
+          x = b.tensor(x).dtype == DType::Bool ? b.call("aten.logical_xor", {next, last}) : b.sub(next, last);
         }
         return x;
       });

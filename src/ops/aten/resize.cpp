@@ -232,7 +232,7 @@ ValueId filtered_along(Builder& b, ValueId x, const Resize& r, size_t i, bool cu
   const Dim rows = numel(without(sizes, sizes.size() - 1));
   if (b.failed()) return {};
   const ValueId filter = filter_matrix(b, r, i, cubic, b.tensor(last).dtype);
-  const ValueId y = b.call("aten.mm", {b.view(last, {rows, r.in[i]}), transposed(b, filter, 0, 1)});
+  const ValueId y = b.call("aten.mm", {b.view(last, {rows, r.in[i]}), transposed(b, b.cast(filter, b.tensor(last).dtype), 0, 1)});
   sizes.back() = r.out[i];
   return transposed(b, b.view(y, sizes), axis, r.in.size() + 1);
 }
