@@ -27,9 +27,8 @@ class DimOrders {
     for (size_t i = 0; i < g_.outputs.size(); ++i) {
       Arg& a = g_.outputs[i];
       if (!a.is_value() || !g_.type(a.value()).is_tensor()) continue;
-      const DimOrder& want = &g_ == m_.graph.get() && m_.outputs[i].kind == OutputSpec::Kind::UserOutput
-                                 ? m_.outputs[i].dim_order
-                                 : DimOrder{};
+      const DimOrder& want =
+          &g_ == m_.graph.get() && m_.outputs[i].kind == OutputSpec::Kind::UserOutput ? m_.outputs[i].dim_order : DimOrder{};
       if (want.empty() || want.size() == g_.tensor(a.value()).rank()) a = in_order(a.value(), want, {}, nullptr);
     }
     return {};
@@ -39,8 +38,7 @@ class DimOrders {
   void visit(NodeId id) {
     const Node& n = g_.node(id);
     if (n.op->layout == LayoutRule::Any && n.op->schema().ns == "aten") return visit_copy(id);
-    if (n.op->schema().ns == "higher_order" || n.op->schema().ns == "prim" || n.results.empty())
-      return make_contiguous(id);
+    if (n.op->schema().ns == "higher_order" || n.op->schema().ns == "prim" || n.results.empty()) return make_contiguous(id);
     if (n.op->layout == LayoutRule::Preserve && g_.type(n.results[0]).is_tensor()) {
       if (auto order = common_order(id)) {
         for (ValueId r : n.results)
@@ -78,8 +76,7 @@ class DimOrders {
     // Weights of the result's rank are written in the same order, others are contiguous.
     for (const Arg& a : n.args)
       for_each_value(a, [&](const ValueId& v) {
-        if (is_weight(v) &&
-            !(g_.tensor(v).rank() == rank ? g_.tensor(v).dim_order == *order : g_.tensor(v).dim_order.empty()))
+        if (is_weight(v) && !(g_.tensor(v).rank() == rank ? g_.tensor(v).dim_order == *order : g_.tensor(v).dim_order.empty()))
           agree = false;
       });
     return agree ? order : std::nullopt;

@@ -129,8 +129,7 @@ class Functionalizer {
       alias_results(before, before.args[0].value());
       return g_.erase(id);
     }
-    if (before.op->known && schema.is_view() && !before.results.empty() && aliases(before))
-      return visit_view(id, before);
+    if (before.op->known && schema.is_view() && !before.results.empty() && aliases(before)) return visit_view(id, before);
     for (ValueId r : before.results)
       if (g_.type(r).is_tensor()) own(r, r);
   }
@@ -146,9 +145,8 @@ class Functionalizer {
     const Node now = g_.node(id);
     const Call original(g_, *before.op, before.args), current(g_, *now.op, now.args);
     const std::string module = before.loc && !before.loc->module_path.empty() ? before.loc->module_path : "the model";
-    cx_.diag.warning(
-        before.loc, fmt::format("batch norm {} is in training mode: every call updates its running statistics", module),
-        "export the model after model.eval() if that is not wanted");
+    cx_.diag.warning(before.loc, fmt::format("batch norm {} is in training mode: every call updates its running statistics", module),
+                     "export the model after model.eval() if that is not wanted");
     Builder b(g_, before.loc, id);
     std::vector<Arg> args;
     for (const char* p : {"input", "weight", "bias", "running_mean", "running_var", "training", "momentum", "eps"})
@@ -168,8 +166,7 @@ class Functionalizer {
   // other.
   bool is_its_operand(const Node& n) const {
     const std::string& op = n.op->name();
-    if (op != "aten.dropout" && op != "aten.feature_dropout" && op != "aten.alpha_dropout" &&
-        op != "aten.feature_alpha_dropout")
+    if (op != "aten.dropout" && op != "aten.feature_dropout" && op != "aten.alpha_dropout" && op != "aten.feature_alpha_dropout")
       return false;
     return !Call(g_, *n.op, n.args).flag("train");
   }
@@ -180,8 +177,7 @@ class Functionalizer {
     const TensorType& from = g_.tensor(n.args[0].value());
     const TensorType& to = g_.tensor(n.results[0]);
     if (op == "aten.contiguous" || op.starts_with("aten.to."))
-      return from.dtype == to.dtype && from.dim_order == to.dim_order && from.strides == to.strides &&
-             !asks_for_copy(n);
+      return from.dtype == to.dtype && from.dim_order == to.dim_order && from.strides == to.strides && !asks_for_copy(n);
     if (op == "aten.reshape" || op == "aten.reshape_as" || op == "aten.flatten.using_ints" || op == "aten.ravel")
       return from.strides.empty() || to.strides != Dims{} || from.sizes == to.sizes;
     return true;
@@ -344,8 +340,7 @@ class Functionalizer {
   void refuse_writes_to_inputs() {
     for (ValueId v : g_.inputs)
       if (auto it = views_.find(v); it != views_.end() && storages_[it->second.storage].version > 0)
-        cx_.diag.error(first_write_,
-                       fmt::format("a branch or loop body writes to its operand \"{}\"", g_.value(v).name),
+        cx_.diag.error(first_write_, fmt::format("a branch or loop body writes to its operand \"{}\"", g_.value(v).name),
                        "give the new value out as a result, and write it behind the branch or loop");
   }
 

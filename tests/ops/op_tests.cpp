@@ -66,10 +66,9 @@ std::string difference(const Case& c, const Tensor& want, const runtime::Array& 
   const auto count = static_cast<int64_t>(got.count());
   int64_t wrong = 0, first = -1;
   for (int64_t i = 0; i < count; ++i) {
-    const bool same = is_integral(want.dtype)
-                          ? read_integer(got.bytes, want.dtype, i) == read_integer(want.bytes, want.dtype, i)
-                          : close(read_element(got.bytes, want.dtype, i), read_element(want.bytes, want.dtype, i),
-                                  tolerance_of(c, want.dtype));
+    const bool same = is_integral(want.dtype) ? read_integer(got.bytes, want.dtype, i) == read_integer(want.bytes, want.dtype, i)
+                                              : close(read_element(got.bytes, want.dtype, i), read_element(want.bytes, want.dtype, i),
+                                                      tolerance_of(c, want.dtype));
     if (same) continue;
     if (wrong++ == 0) first = i;
   }
@@ -95,9 +94,7 @@ std::string outcome(const Case& c, bool verify_passes) {
   auto runner = built(c, verify_passes);
   if (!c.refused.empty()) {
     if (runner) return "compiles, but should be refused: " + c.refused;
-    return runner.failure().message.find(c.refused) == std::string::npos
-               ? "refused in other words: " + runner.failure().message
-               : "";
+    return runner.failure().message.find(c.refused) == std::string::npos ? "refused in other words: " + runner.failure().message : "";
   }
   if (!runner) return runner.failure().message;
   for (size_t k = 0; k < c.calls.size(); ++k) {
@@ -111,11 +108,9 @@ std::string outcome(const Case& c, bool verify_passes) {
     if (!result) return fmt::format("call {}: {}", k, result.failure().message);
     // New values of written inputs come before the user's outputs.
     const auto& want = c.calls[k].outputs;
-    if (result->outputs.size() != want.size())
-      return fmt::format("{} outputs instead of {}", result->outputs.size(), want.size());
+    if (result->outputs.size() != want.size()) return fmt::format("{} outputs instead of {}", result->outputs.size(), want.size());
     for (size_t i = 0; i < want.size(); ++i)
-      if (auto d = difference(c, want[i], result->outputs[i]); !d.empty())
-        return fmt::format("call {}: output {}: {}", k, i, d);
+      if (auto d = difference(c, want[i], result->outputs[i]); !d.empty()) return fmt::format("call {}: output {}: {}", k, i, d);
   }
   return {};
 }
@@ -137,8 +132,7 @@ void print_uncovered(const std::set<std::string>& covered) {
   size_t known = 0;
   std::vector<std::string> missing;
   for (const OpDef* op : Registry::global().all()) {
-    if (op->schema().ns != "aten" && op->schema().ns != "quantized_decomposed" && op->schema().ns != "torchao")
-      continue;
+    if (op->schema().ns != "aten" && op->schema().ns != "quantized_decomposed" && op->schema().ns != "torchao") continue;
     ++known;
     if (!covered.count(op->name())) missing.push_back(op->name());
   }
@@ -161,8 +155,8 @@ int run(const Options& options) {
   std::set<std::string> covered;
   for (const Case& c : cases) covered.insert(c.op);
 
-  const auto results = inprocess::run_isolated(cases.size(), options.jobs,
-                                               [&](size_t i) { return outcome(cases[i], options.verify_passes); });
+  const auto results =
+      inprocess::run_isolated(cases.size(), options.jobs, [&](size_t i) { return outcome(cases[i], options.verify_passes); });
 
   std::map<std::string, size_t> failed;
   size_t count = 0;
@@ -170,8 +164,8 @@ int run(const Options& options) {
     if (results[i].empty()) continue;
     ++count;
     ++failed[cases[i].op];
-    fmt::print("FAIL {}/{}  ({}:{})\n{}\n", cases[i].op, cases[i].name,
-               std::filesystem::path(cases[i].file).filename().string(), cases[i].line, indented(results[i]));
+    fmt::print("FAIL {}/{}  ({}:{})\n{}\n", cases[i].op, cases[i].name, std::filesystem::path(cases[i].file).filename().string(),
+               cases[i].line, indented(results[i]));
     if (options.print_programs) fmt::print("{}\n", indented(cases[i].program));
   }
   if (!failed.empty()) fmt::print("failures by operator:\n");

@@ -85,9 +85,9 @@ class Chooser {
       return Arg(v);
     }
     if (!operands_.has_first() && p.name == "other" && operands_.divisor_domain() != Domain()) {  // remainder(7, x)
-      const ValueId v = operands_.like(draft_.random_sizes(rng_.below(4)),
-                                       rng_.chance(50) || operands_.hint("kind") ? DType::I64 : draft_.random_float(),
-                                       operands_.divisor_domain());
+      const ValueId v =
+          operands_.like(draft_.random_sizes(rng_.below(4)), rng_.chance(50) || operands_.hint("kind") ? DType::I64 : draft_.random_float(),
+                         operands_.divisor_domain());
       operands_.set_first(v);
       return Arg(v);
     }
@@ -264,8 +264,7 @@ class Chooser {
         return p.list ? Arg(ArgList{2.0, 2.0}) : p.optional && rng_.chance(50) ? Arg() : some_float(p);
       case ArgType::Bool:
         if (p.name == "pin_memory") return Arg();
-        if (p.name == "implicit" || p.name == "train" || p.name == "half_to_float" || p.name == "training" ||
-            p.name == "sparse")
+        if (p.name == "implicit" || p.name == "train" || p.name == "half_to_float" || p.name == "training" || p.name == "sparse")
           return Arg(false);
         if (p.optional && rng_.chance(50)) return Arg();
         return Arg(rng_.chance(p.default_value ? 25 : 50));
@@ -301,8 +300,7 @@ class Chooser {
 
   std::optional<Arg> one_int(const Param& p) {
     const std::string& n = p.name;
-    if (is_one_of(n, {"dim", "dim0", "dim1", "dim2", "axis0", "axis1", "source", "destination", "start_dim", "end_dim",
-                      "dimension"}))
+    if (is_one_of(n, {"dim", "dim0", "dim1", "dim2", "axis0", "axis1", "source", "destination", "start_dim", "end_dim", "dimension"}))
       return Arg(some_axis(rank() + (is_one_of(op_.schema().name, {"unsqueeze", "unsqueeze_copy", "stack"}) ? 1 : 0)));
     if (is_one_of(n, {"diagonal", "offset"})) return Arg(rng_.between(-2, 2));
     if (is_one_of(n, {"index", "start"}))

@@ -186,8 +186,7 @@ static std::string line_of(const runtime::Array& a) {
   const DType dtype = dtype_from_c10(static_cast<int64_t>(a.element)).value_or(DType::F32);
   std::string out = fmt::format("{} {}:", name(dtype), fmt::join(a.shape, ","));
   for (size_t i = 0; i < a.count(); ++i)
-    out += is_integral(dtype) ? fmt::format(" {}", read_integer(a.bytes, dtype, static_cast<int64_t>(i)))
-                              : fmt::format(" {}", a.at(i));
+    out += is_integral(dtype) ? fmt::format(" {}", read_integer(a.bytes, dtype, static_cast<int64_t>(i))) : fmt::format(" {}", a.at(i));
   return out + "\n";
 }
 
@@ -212,8 +211,7 @@ std::string values_of_calls(const Program& program) {
     size_t next = 0;
     for (const InputSpec& s : m.inputs)
       if (!s.is_weight()) {
-        if (const auto* a = std::get_if<runtime::Array>(&(*arguments)[next].held))
-          out += fmt::format("# in {} {}", s.name, line_of(*a));
+        if (const auto* a = std::get_if<runtime::Array>(&(*arguments)[next].held)) out += fmt::format("# in {} {}", s.name, line_of(*a));
         ++next;
       }
     auto result = runner->call(m.name, *arguments);

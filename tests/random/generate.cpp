@@ -43,10 +43,9 @@ bool may_copy(const OpDef& op) {
 
 // Give their operand, or views of it, without saying so.
 bool may_be_its_operand(const OpDef& op) {
-  return is_one_of(op.schema().name,
-                   {"broadcast_tensors", "meshgrid", "atleast_1d", "atleast_2d", "atleast_3d", "type_as", "lift",
-                    "data", "_unsafe_view", "unsafe_split", "unsafe_chunk", "unsafe_split_with_sizes", "resolve_conj",
-                    "resolve_neg", "positive", "dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout"});
+  return is_one_of(op.schema().name, {"broadcast_tensors", "meshgrid", "atleast_1d", "atleast_2d", "atleast_3d", "type_as", "lift", "data",
+                                      "_unsafe_view", "unsafe_split", "unsafe_chunk", "unsafe_split_with_sizes", "resolve_conj",
+                                      "resolve_neg", "positive", "dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout"});
 }
 
 // Writes that read their operands again after they have begun.
@@ -289,10 +288,8 @@ std::unique_ptr<Program> generate(uint64_t seed, size_t max_nodes) {
   Draft draft(rng);
   const auto& ops = usable_operators();
   // Every symbol is the size of an input.
-  if (!draft.symbols().empty())
-    draft.add_input(draft.random_dtype(), Dims(draft.symbols().begin(), draft.symbols().end()));
-  for (int i = static_cast<int>(rng.between(1, 3)); i > 0; --i)
-    draft.add_input(draft.random_dtype(), draft.random_sizes(rng.below(6)));
+  if (!draft.symbols().empty()) draft.add_input(draft.random_dtype(), Dims(draft.symbols().begin(), draft.symbols().end()));
+  for (int i = static_cast<int>(rng.between(1, 3)); i > 0; --i) draft.add_input(draft.random_dtype(), draft.random_sizes(rng.below(6)));
   const auto nodes = static_cast<size_t>(rng.between(1, static_cast<int64_t>(max_nodes)));
   for (int attempts = 0; draft.graph().node_count() < nodes && attempts < 400; ++attempts) {
     const OpDef& op = *rng.pick(ops);

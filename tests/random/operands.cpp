@@ -149,8 +149,7 @@ constexpr std::pair<std::string_view, std::string_view> kHints[] = {
     {"triu", "self=*nk:any"},
     {"fliplr", "self=nk:any"},
     {"flipud", "self=nk:any"},
-    {"_native_batch_norm_legit_functional",
-     "input=4ch weight=?c bias=?c running_mean=c running_var=c:positive training=true"},
+    {"_native_batch_norm_legit_functional", "input=4ch weight=?c bias=?c running_mean=c running_var=c:positive training=true"},
 
     {"_log_softmax", "self=*n"},
     {"softmax", "self=*n"},

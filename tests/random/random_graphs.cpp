@@ -194,9 +194,7 @@ int main_of(int argc, char** argv) {
   }
   ops::register_all();
   if (o.print) {
-    const auto text = [&o](size_t i) {
-      return o.values ? printed_with_values(o.from + i, o) : print(*generate(o.from + i, o.nodes));
-    };
+    const auto text = [&o](size_t i) { return o.values ? printed_with_values(o.from + i, o) : print(*generate(o.from + i, o.nodes)); };
     const auto texts = inprocess::run_isolated(o.to - o.from, o.jobs, text);
     for (size_t i = 0; i < texts.size(); ++i) fmt::print("# seed {}\n{}\n", o.from + i, texts[i]);
     return 0;

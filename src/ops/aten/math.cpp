@@ -303,7 +303,9 @@ void define_of_two(Table& ops) {
   ops.in_place("aten::hypot_(Tensor(a!) self, Tensor other) -> Tensor(a!)");
   synonym(ops, "aten::arctan2(Tensor self, Tensor other) -> Tensor", "aten.atan2");
   ops.in_place("aten::arctan2_(Tensor(a!) self, Tensor other) -> Tensor(a!)");
-  ops.define("aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor").dtype(promoted_float(kBoth)).shape(broadcast_of(kBoth))
+  ops.define("aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor")
+      .dtype(promoted_float(kBoth))
+      .shape(broadcast_of(kBoth))
       .expand([](Builder& b, const Call& c) {  // 2 ** i8 is f32, the result keeps the dtype of self
         const auto d = c.op().dtype(c);
         return b.cast(b.mul(c.value("self"), b.call("aten.pow.Scalar", {2.0, c.arg("other")})), d ? *d : DType::F32);
