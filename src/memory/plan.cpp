@@ -14,6 +14,7 @@ std::optional<ValueId> shares_memory_of(const Graph& g, ValueId v) {
   const NodeId def = g.value(v).def;
   if (!def) return std::nullopt;
   const Node& n = g.node(def);
+  if (n.args.empty() || !n.args[0].is_value()) return std::nullopt;  // erased: its values have no users
   if (n.op->memory_view || n.op->schema().mutates()) return n.args[0].value();
   return std::nullopt;
 }

@@ -161,7 +161,9 @@ TEST(Table, ResultDTypesAreThoseOfTheEdgeRows) {
         }
       }
     }
-    for (const auto& [key, results] : allowed) {
+    for (const auto& entry : allowed) {
+      const auto& key = entry.first;
+      const auto& results = entry.second;
       // "f16|bf16" stands for either half type, not for a mixture.
       const auto has = [&](DType d) { return std::any_of(key.begin(), key.end(), [&](const auto& k) { return k.second == d; }); };
       if (has(DType::F16) && has(DType::BF16)) continue;
