@@ -139,6 +139,7 @@ class Reader {
   Status read_pieces(const fb::SubsegmentOffsets& table, const std::map<uint32_t, uint64_t>& used, std::vector<Blob>& out) {
     if (!table.offsets() || table.offsets()->size() < 2) return {};
     EDGEC_TRY_VOID(spend(table.offsets()->size()));
+    EDGEC_TRY_VOID(check_alignment(*table.offsets()));
     EDGEC_TRY(Bytes bytes, segment(table.segment_index()));
     std::vector<uint64_t> starts(table.offsets()->begin(), table.offsets()->end());
     std::vector<uint64_t> sorted = starts;
@@ -193,9 +194,17 @@ class Reader {
     return {};
   }
 
+  // The verifier looks at the alignment of a vector's length only.
+  template <class In>
+  static Status check_alignment(const flatbuffers::Vector<In>& v) {
+    if (v.size() > 0 && reinterpret_cast<uintptr_t>(v.Data()) % sizeof(In) != 0) return corrupt("a list of numbers is not aligned");
+    return {};
+  }
+
   template <class In, class Out>
   Status read(const flatbuffers::Vector<In>* v, std::vector<Out>& out) {
     EDGEC_TRY_VOID(spend(1 + (v ? v->size() : 0)));
+    if (v) EDGEC_TRY_VOID(check_alignment(*v));
     if (v) out.assign(v->begin(), v->end());
     return {};
   }

@@ -12,6 +12,7 @@ namespace edgec::passes {
 namespace {
 
 bool runs(const OpDef& op) {
+  if (!op.known) return false;
   const std::string& ns = op.schema().ns;
   if (ns == "higher_order" && op.known) return true;                          // passes/inline_control_flow
   return op.kernel.exists() || ns == "prim" || op.layout == LayoutRule::Any;  // copies become dim_order_ops
