@@ -17,11 +17,6 @@
 //   program->write_to_file("model.pte");
 //
 // Everything that can fail gives a Result; its Failure carries the message that the command line would print.
-#if defined(_WIN32)
-#define EDGEC_API
-#else
-#define EDGEC_API __attribute__((visibility("default")))
-#endif
 
 namespace edgec {
 

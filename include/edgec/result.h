@@ -4,7 +4,14 @@
 #include <utility>
 #include <variant>
 
-namespace edgec {
+// What is visible from outside the library: all that the public headers declare.
+#if defined(_WIN32)
+#define EDGEC_API
+#else
+#define EDGEC_API __attribute__((visibility("default")))
+#endif
+
+namespace edgec EDGEC_API {
 
 // Why an operation failed; each kind is one documented exit code of the command line.
 enum class ErrorKind : int {
@@ -79,4 +86,4 @@ using Status = Result<void>;
     if (auto tmp = (expr); !tmp) return std::move(tmp).failure(); \
   } while (false)
 
-}  // namespace edgec
+}  // namespace EDGEC_API

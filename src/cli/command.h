@@ -2,7 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 
-#include "support/result.h"
+#include <edgec/result.h>
 
 namespace edgec::cli {
 

@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/report.h"
+#include "passes/registry.h"
 #include "pipeline/constants.h"
 #include "pipeline/pipeline.h"
 #include "support/output_file.h"

@@ -2,8 +2,8 @@
 #include <memory>
 #include <string>
 
+#include <edgec/program.h>
 #include "emit/program.h"
-#include "ir/program.h"
 #include "support/mapped_file.h"
 
 namespace edgec::cli {

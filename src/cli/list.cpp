@@ -8,7 +8,7 @@
 
 #include "cli/commands.h"
 #include "ops/table.h"
-#include "passes/pass.h"
+#include "passes/registry.h"
 #include "pipeline/pipeline.h"
 
 // `edgec ops`, `edgec passes`, `edgec backends`: the compiler's registries. docs/ops.md and docs/passes.md are their

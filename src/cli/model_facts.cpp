@@ -7,10 +7,10 @@
 #include <iterator>
 #include <set>
 
+#include <edgec/op.h>
 #include "emit/json.h"
-#include "ir/op.h"
 #include "ir/text.h"
-#include "passes/pass.h"
+#include "passes/registry.h"
 
 namespace edgec::cli {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "ir/program.h"
-#include "support/result.h"
+#include <edgec/program.h>
+#include <edgec/result.h>
 
 namespace edgec::cli {
 

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "support/result.h"
+#include <edgec/result.h>
 
 namespace edgec::cli {
 

@@ -2,8 +2,8 @@
 #include <string>
 #include <vector>
 
+#include <edgec/result.h>
 #include "runtime/array.h"
-#include "support/result.h"
 
 namespace edgec::cli {
 

@@ -2,8 +2,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include <edgec/tensor_data.h>
 #include "emit/program.h"
-#include "ir/tensor_data.h"
 #include "support/hash.h"
 
 namespace edgec::emit {

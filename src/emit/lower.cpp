@@ -7,8 +7,8 @@
 #include <map>
 #include <unordered_set>
 
+#include <edgec/op.h>
 #include "emit/constants.h"
-#include "ir/op.h"
 
 namespace edgec::emit {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
+#include <edgec/program.h>
 #include "emit/program.h"
-#include "ir/program.h"
 #include "memory/plan.h"
 
 namespace edgec::emit {

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "support/result.h"
+#include <edgec/result.h>
 #include "support/sink.h"
 
 // A .pte file as plain data: what `emit` fills, the writer serialises and the reader gives back (schemas/program.fbs).

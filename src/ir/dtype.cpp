@@ -1,4 +1,4 @@
-#include "ir/dtype.h"
+#include <edgec/dtype.h>
 
 #include <array>
 

@@ -1,8 +1,8 @@
-#include "ir/graph.h"
+#include <edgec/graph.h>
 
 #include <fmt/format.h>
 
-#include "ir/op.h"
+#include <edgec/op.h>
 #include "support/assert.h"
 
 namespace edgec {

@@ -1,4 +1,4 @@
-#include "ir/op.h"
+#include <edgec/op.h>
 
 #include <fmt/format.h>
 

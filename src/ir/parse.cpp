@@ -19,8 +19,8 @@
 #include <charconv>
 #include <limits>
 
-#include "ir/op.h"
-#include "ir/program.h"
+#include <edgec/op.h>
+#include <edgec/program.h>
 #include "ir/text.h"
 
 namespace edgec {

@@ -1,9 +1,9 @@
-#include "ir/program.h"
+#include <edgec/program.h>
 
 #include <algorithm>
 #include <array>
 
-#include "ir/op.h"
+#include <edgec/op.h>
 
 namespace edgec {
 

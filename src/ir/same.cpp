@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "ir/op.h"
-#include "ir/program.h"
+#include <edgec/op.h>
+#include <edgec/program.h>
 #include "ir/text.h"
 
 namespace edgec {

@@ -1,4 +1,4 @@
-#include "ir/schema.h"
+#include <edgec/schema.h>
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "ir/tensor_data.h"
+#include <edgec/tensor_data.h>
 
 #include <algorithm>
 #include <bit>

@@ -3,9 +3,9 @@
 #include <string>
 #include <string_view>
 
-#include "ir/tensor_data.h"
-#include "ir/type.h"
-#include "support/result.h"
+#include <edgec/result.h>
+#include <edgec/tensor_data.h>
+#include <edgec/type.h>
 
 // What the printer and the parser of the text form share: its tokens.
 namespace edgec::text {

@@ -1,4 +1,4 @@
-#include "ir/type.h"
+#include <edgec/type.h>
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 #include <string>
 #include <string_view>
 
-#include "ir/op.h"
+#include <edgec/op.h>
 #include "ops/dtypes.h"
 #include "ops/shapes.h"
 

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/op.h"
+#include <edgec/op.h>
 
 // Named dtype rules.
 namespace edgec::ops {

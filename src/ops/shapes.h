@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "ir/op.h"
+#include <edgec/op.h>
 
 // Named shape rules, and the arithmetic they share.
 namespace edgec::ops {

@@ -1,6 +1,7 @@
 #include <algorithm>
+#include "passes/registry.h"
 
-#include "passes/rewriter.h"
+#include <edgec/rewriter.h>
 
 // %y = higher_order.cond(%p, graph(%a, %v) { %u = aten.linear(%a, %v) ... }, ..., [%x, %w])      %w a weight
 // ->

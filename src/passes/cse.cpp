@@ -1,6 +1,7 @@
 #include <functional>
+#include "passes/registry.h"
 
-#include "passes/rewriter.h"
+#include <edgec/rewriter.h>
 
 // %a = aten.relu(%x)
 // %b = aten.relu(%x)   ->   uses of %b become uses of %a. Random operators and those with side effects stay apart.

@@ -1,8 +1,9 @@
 #include <fmt/format.h>
+#include "passes/registry.h"
 
 #include <map>
 
-#include "passes/rewriter.h"
+#include <edgec/rewriter.h>
 
 // %y = aten.silu(%x)   ->   %s = aten.sigmoid(%x)
 //                           %y = aten.mul.Tensor(%x, %s)

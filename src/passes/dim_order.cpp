@@ -1,7 +1,8 @@
 #include <map>
 #include <unordered_set>
+#include "passes/registry.h"
 
-#include "passes/rewriter.h"
+#include <edgec/rewriter.h>
 
 // %y = aten._to_copy(%x, dtype=f16)           ->   %y = dim_order_ops._to_dim_order_copy(%x, dtype=f16)
 // A kernel that wants contiguous operands gets copies of those that are not; one that keeps the order gives it to its

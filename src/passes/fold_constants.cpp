@@ -1,6 +1,7 @@
 #include <algorithm>
+#include "passes/registry.h"
 
-#include "passes/rewriter.h"
+#include <edgec/rewriter.h>
 
 // %t = aten.permute(%w, [1, 0])   ->   %t = prim.constant(#k)     %w a weight: the same bytes with other strides
 // %z = aten.full([], 0.5)         ->   %z = prim.constant(#k)     small tensors of one number

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
+#include <edgec/rewriter.h>
 #include "ops/define.h"
-#include "passes/rewriter.h"
+#include "passes/registry.h"
 
 // %v = aten.select.int(%x, 0, 1)               %v = aten.select.int(%x, 0, 1)
 // aten.add_.Tensor(%v, %y)              ->     %r = aten.add.Tensor(%v, %y)

@@ -1,4 +1,5 @@
-#include "passes/rewriter.h"
+#include <edgec/rewriter.h>
+#include "passes/registry.h"
 
 // %t = aten.permute(%w, [1, 0])
 // %y = aten.addmm(%bias, %x, %t)   ->   %y = aten.linear(%x, %w, %bias)

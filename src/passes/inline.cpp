@@ -1,4 +1,5 @@
 #include "passes/inline.h"
+#include "passes/registry.h"
 
 #include "support/assert.h"
 

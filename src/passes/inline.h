@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "passes/rewriter.h"
+#include <edgec/rewriter.h>
 
 namespace edgec::passes {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "passes/inline.h"
+#include "passes/registry.h"
 
 // %y = higher_order.cond(%p, graph(%a) { A return %u }, graph(%a) { B return %v }, [%x])
 // ->

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "passes/inline.h"
+#include "passes/registry.h"
 
 // %y = higher_order.wrap_with_set_grad_enabled(false, graph(%a) { %u = aten.relu(%a) return %u }, %x)
 // ->

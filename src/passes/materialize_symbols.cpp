@@ -1,10 +1,11 @@
 #include <fmt/format.h>
+#include "passes/registry.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 
-#include "passes/rewriter.h"
+#include <edgec/rewriter.h>
 
 // method @forward(%x: f32[s0, 8] = input "x") where s0 in 1..4 {
 //   %y = aten.view(%x, [{2*s0}, 4])

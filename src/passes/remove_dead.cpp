@@ -1,4 +1,5 @@
-#include "passes/rewriter.h"
+#include <edgec/rewriter.h>
+#include "passes/registry.h"
 
 // Nodes whose results nothing uses, then weights that nothing uses.
 namespace edgec::passes {

@@ -1,4 +1,5 @@
-#include "passes/rewriter.h"
+#include <edgec/rewriter.h>
+#include "passes/registry.h"
 
 // %b = aten.clone(%a)   ->   uses of %b become uses of %a, when dtype and sizes agree.
 // A view of a view is a view of the first tensor; likewise for permutations.

@@ -1,6 +1,7 @@
 #include <array>
+#include "passes/registry.h"
 
-#include "passes/rewriter.h"
+#include <edgec/rewriter.h>
 
 // %n = aten.sym_size.int(%x, 0) : symint s0
 // %m = _operator.mul(%n, 4) : symint 4*s0

@@ -1,6 +1,7 @@
 #include <algorithm>
+#include "passes/registry.h"
 
-#include "passes/rewriter.h"
+#include <edgec/rewriter.h>
 
 // %y = aten.add.Tensor(%i, %f) : f32[2]   ->   %c = aten._to_copy(%i, dtype=f32)
 //                                              %y = aten.add.Tensor(%c, %f) : f32[2]

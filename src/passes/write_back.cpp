@@ -1,8 +1,9 @@
 #include <fmt/format.h>
+#include "passes/registry.h"
 
 #include <unordered_set>
 
-#include "passes/rewriter.h"
+#include <edgec/rewriter.h>
 
 // return %new -> buffer "k", %y      ->   %k2 = aten.copy_(%k, %new)
 //                                         return %y

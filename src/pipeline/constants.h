@@ -2,8 +2,8 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/arg.h"
-#include "support/result.h"
+#include <edgec/arg.h>
+#include <edgec/result.h>
 
 namespace edgec::pipeline {
 

@@ -1,4 +1,5 @@
 #include "pipeline/pipeline.h"
+#include "passes/registry.h"
 
 #include <fmt/format.h>
 

@@ -8,7 +8,7 @@
 
 #include "emit/lower.h"
 #include "memory/plan.h"
-#include "passes/pass.h"
+#include "passes/registry.h"
 
 // The compiler in one function: every stage is a line of `compile`.
 namespace edgec::pipeline {

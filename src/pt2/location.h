@@ -3,7 +3,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "support/diag.h"
+#include <edgec/diag.h>
 
 namespace edgec::pt2 {
 

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "ir/op.h"
+#include <edgec/op.h>
 #include "pt2/archive.h"
 #include "pt2/location.h"
 #include "pt2/subclasses.h"

@@ -2,7 +2,7 @@
 #include <memory>
 #include <string>
 
-#include "ir/program.h"
+#include <edgec/program.h>
 #include "support/mapped_file.h"
 
 namespace edgec::pt2 {

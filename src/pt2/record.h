@@ -2,7 +2,7 @@
 #include <memory>
 #include <string>
 
-#include "ir/tensor_data.h"
+#include <edgec/tensor_data.h>
 #include "support/zip.h"
 
 namespace edgec::pt2 {

@@ -3,7 +3,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "ir/tensor_data.h"
+#include <edgec/tensor_data.h>
 #include "pt2/pickle.h"
 #include "support/zip.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "ir/program.h"
+#include <edgec/program.h>
 #include "pt2/archive.h"
 #include "pt2/torch_file.h"
 #include "support/json.h"

@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
+#include <edgec/result.h>
 #include "runtime/array.h"
-#include "support/result.h"
 
 // NumPy's .npy files (format versions 1 to 3, little endian). Torch types that NumPy lacks travel as unsigned integers
 // of the same width: bfloat16 as uint16, float8 as uint8.

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include <edgec/result.h>
 #include "runtime/array.h"
 #include "support/mapped_file.h"
-#include "support/result.h"
 
 // Runs programs on the official runtime. No header of the runtime is visible from here.
 namespace edgec::runtime {

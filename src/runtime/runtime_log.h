@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "support/result.h"
+#include <edgec/result.h>
 
 // The runtime reports an error as a number and logs the reason; both become one Failure. Private to this folder.
 namespace edgec::runtime {

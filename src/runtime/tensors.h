@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
+#include <edgec/result.h>
 #include "runtime/array.h"
-#include "support/result.h"
 
 // Between arrays in logical order and the runtime's tensors. Private to this folder.
 namespace edgec::runtime {

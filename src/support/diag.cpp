@@ -1,4 +1,4 @@
-#include "support/diag.h"
+#include <edgec/diag.h>
 
 #include <fmt/format.h>
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "support/result.h"
+#include <edgec/result.h>
 
 namespace edgec {
 

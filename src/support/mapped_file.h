@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "support/result.h"
+#include <edgec/result.h>
 
 namespace edgec {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "support/result.h"
+#include <edgec/result.h>
 #include "support/sink.h"
 
 namespace edgec {

@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <span>
 
-#include "support/result.h"
+#include <edgec/result.h>
 
 namespace edgec {
 

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "support/result.h"
+#include <edgec/result.h>
 
 namespace edgec {
 

@@ -1,4 +1,4 @@
-#include "sym/expr.h"
+#include <edgec/expr.h>
 
 #include <algorithm>
 #include <bit>

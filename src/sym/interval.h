@@ -1,5 +1,5 @@
 #pragma once
-#include "sym/expr.h"
+#include <edgec/expr.h>
 
 // Interval arithmetic on Range; a missing end is unbounded. Private to src/sym.
 namespace edgec::sym::interval {

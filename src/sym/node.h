@@ -3,7 +3,7 @@
 #include <string>
 #include <unordered_set>
 
-#include "sym/expr.h"
+#include <edgec/expr.h>
 
 // What stands behind an Expr; private to src/sym.
 namespace edgec::sym {

@@ -2,9 +2,9 @@
 #include <span>
 #include <string_view>
 
-#include "ir/op.h"
-#include "ir/program.h"
-#include "support/diag.h"
+#include <edgec/diag.h>
+#include <edgec/op.h>
+#include <edgec/program.h>
 
 // What may be assumed of a program at each stage, as a table of rules. Runs after every pass in tests.
 namespace edgec {

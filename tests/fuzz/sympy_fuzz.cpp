@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
+#include <edgec/expr.h>
 #include "support/assert.h"
-#include "sym/expr.h"
 
 // Any bytes, read as sympy's and as infix text: what is read prints, and what prints reads back as the same expression.
 namespace {

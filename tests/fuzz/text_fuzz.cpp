@@ -1,5 +1,5 @@
 // Any bytes as IR text: refused with a place, or a program that prints, reads back equal and prints the same again.
-#include "ir/program.h"
+#include <edgec/program.h>
 #include "ops/table.h"
 #include "verify/verify.h"
 

@@ -17,12 +17,12 @@
 #include <fstream>
 #include <sstream>
 
+#include <edgec/program.h>
 #include "diff.h"
-#include "ir/program.h"
 #include "ops/table.h"
 #include "verify/verify.h"
 #ifdef EDGEC_GOLDEN_PASSES
-#include "passes/pass.h"
+#include "passes/registry.h"
 #endif
 
 namespace edgec {

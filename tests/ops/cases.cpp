@@ -7,7 +7,7 @@
 #include <numeric>
 #include <sstream>
 
-#include "ir/tensor_data.h"
+#include <edgec/tensor_data.h>
 
 namespace edgec::op_tests {
 namespace {

@@ -2,9 +2,9 @@
 #include <string>
 #include <vector>
 
-#include "ir/dtype.h"
+#include <edgec/dtype.h>
+#include <edgec/result.h>
 #include "runtime/array.h"
-#include "support/result.h"
 
 // The files of single-operator cases that make_cases.py writes (README.md has the format).
 namespace edgec::op_tests {

@@ -8,11 +8,11 @@
 #include <map>
 #include <set>
 
+#include <edgec/op.h>
+#include <edgec/tensor_data.h>
 #include "cases.h"
 #include "inprocess/programs.h"
 #include "inprocess/workers.h"
-#include "ir/op.h"
-#include "ir/tensor_data.h"
 #include "ops/table.h"
 
 namespace edgec::op_tests {

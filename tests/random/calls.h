@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/program.h"
+#include <edgec/program.h>
 #include "runtime/array.h"
 
 // How a random program is called: sizes and inputs follow from its text alone.

@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
+#include <edgec/op.h>
+#include <edgec/program.h>
 #include "calls.h"
-#include "ir/op.h"
-#include "ir/program.h"
 #include "rng.h"
 
 namespace edgec::random_graphs {

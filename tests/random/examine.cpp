@@ -6,10 +6,10 @@
 #include <cmath>
 #include <cstring>
 
+#include <edgec/op.h>
 #include "calls.h"
 #include "inprocess/programs.h"
 #include "inprocess/workers.h"
-#include "ir/op.h"
 #include "verify/verify.h"
 
 namespace edgec::random_graphs {

@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "ir/program.h"
+#include <edgec/program.h>
 
 namespace edgec::random_graphs {
 

@@ -6,8 +6,8 @@
 #include <numeric>
 #include <sstream>
 
-#include "ir/op.h"
-#include "ir/program.h"
+#include <edgec/op.h>
+#include <edgec/program.h>
 
 namespace edgec {
 namespace {

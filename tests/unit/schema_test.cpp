@@ -1,11 +1,11 @@
-#include "ir/schema.h"
+#include <edgec/schema.h>
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <fstream>
 
-#include "ir/op.h"
+#include <edgec/op.h>
 
 namespace edgec {
 namespace {

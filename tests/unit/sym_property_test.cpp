@@ -5,7 +5,7 @@
 #include <functional>
 #include <random>
 
-#include "sym/expr.h"
+#include <edgec/expr.h>
 
 // Random expressions, built twice: through the algebra and as plain arithmetic on doubles and int64. Fixed seeds.
 namespace edgec::sym {

@@ -1,4 +1,4 @@
-#include "sym/expr.h"
+#include <edgec/expr.h>
 
 #include <gtest/gtest.h>
 

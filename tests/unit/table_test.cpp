@@ -6,7 +6,7 @@
 #include <set>
 #include <sstream>
 
-#include "ir/op.h"
+#include <edgec/op.h>
 #include "ops/table.h"
 
 // The operator table beside torch's schemas and ExecuTorch's edge dtype rows (tests/ops/*.txt, made by scripts/gen_torch_facts.py).

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "ir/op.h"
-#include "ir/program.h"
+#include <edgec/op.h>
+#include <edgec/program.h>
 #include "ir/text.h"
 #include "ops/table.h"
 

@@ -4,9 +4,9 @@
 #include <string_view>
 #include <vector>
 
-#include "support/result.h"
+#include <edgec/result.h>
 
-namespace edgec {
+namespace edgec EDGEC_API {
 
 // Where in the user's model something comes from: the innermost Python frame of the user's code (model.py:41, the text
 // of the line) and the module path (`layers.0.attn`, class `Attention`). All empty when the archive says nothing.
@@ -49,4 +49,4 @@ class Diagnostics {
   size_t errors_ = 0;
 };
 
-}  // namespace edgec
+}  // namespace EDGEC_API

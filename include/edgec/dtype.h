@@ -1,10 +1,12 @@
 #pragma once
+#include <edgec/result.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
-namespace edgec {
+namespace edgec EDGEC_API {
 
 // Element types, in the order of torch's promotion categories: bool, integers, floats, complex, then those without
 // arithmetic.
@@ -50,4 +52,4 @@ bool is_signed(DType);    // signed integers and floats
 // torch.promote_types: the dtype that holds both, for tensors of one category (dimension, rank 0, number).
 DType promote_types(DType, DType);
 
-}  // namespace edgec
+}  // namespace EDGEC_API

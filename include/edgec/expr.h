@@ -8,12 +8,13 @@
 #include <string_view>
 #include <vector>
 
-#include "support/result.h"
+#include <edgec/result.h>
 
 // Symbolic sizes. An Expr is a small value: an inline int64 constant, or a pointer to an interned node owned by a
 // Context. Expressions are kept canonical (polynomial normal form over atoms), so structural equality is pointer
 // equality.
-namespace edgec::sym {
+namespace edgec {
+namespace sym EDGEC_API {
 
 class Context;
 struct ExprNode;
@@ -187,4 +188,5 @@ Result<Expr> parse(std::string_view text, Context&);
 // anything else is a Failure (kind Input) naming it.
 Result<Expr> read_sympy(std::string_view text, Context&);
 
-}  // namespace edgec::sym
+}  // namespace EDGEC_API
+}  // namespace edgec

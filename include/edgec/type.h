@@ -2,10 +2,10 @@
 #include <string>
 #include <vector>
 
-#include "ir/dtype.h"
-#include "sym/expr.h"
+#include <edgec/dtype.h>
+#include <edgec/expr.h>
 
-namespace edgec {
+namespace edgec EDGEC_API {
 
 // A size: an integer expression over the method's symbols. It turns into a number only through `constant()` or
 // `sym::upper_bound`.
@@ -65,4 +65,4 @@ std::optional<int64_t> upper_bound_bytes(const TensorType&);
 // Strides in elements of a dense tensor with that dim order.
 Dims strides_of(const Dims& sizes, const DimOrder&);
 
-}  // namespace edgec
+}  // namespace EDGEC_API

@@ -7,10 +7,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ir/graph.h"
-#include "ir/schema.h"
+#include <edgec/graph.h>
+#include <edgec/schema.h>
 
-namespace edgec {
+namespace edgec EDGEC_API {
 
 class Call;
 class Builder;
@@ -179,4 +179,4 @@ class Builder {
   std::optional<Failure> failed_;
 };
 
-}  // namespace edgec
+}  // namespace EDGEC_API

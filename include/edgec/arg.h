@@ -3,10 +3,10 @@
 #include <variant>
 #include <vector>
 
-#include "ir/type.h"
-#include "support/ids.h"
+#include <edgec/ids.h>
+#include <edgec/type.h>
 
-namespace edgec {
+namespace edgec EDGEC_API {
 
 using NodeId = Id<struct NodeTag>;
 using ValueId = Id<struct ValueTag>;
@@ -72,4 +72,4 @@ void for_each_expr(A& arg, const Fn& fn) {
     for (auto& item : *list) for_each_expr(item, fn);
 }
 
-}  // namespace edgec
+}  // namespace EDGEC_API

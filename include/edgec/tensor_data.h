@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "ir/type.h"
-#include "support/result.h"
+#include <edgec/result.h>
+#include <edgec/type.h>
 
-namespace edgec {
+namespace edgec EDGEC_API {
 
 // Bytes that outlive the graph: a member of a mapped archive, or bytes that a pass made.
 struct Storage {
@@ -54,4 +54,4 @@ int64_t read_integer(std::span<const std::byte> contiguous, DType, int64_t index
 void append_element(std::vector<std::byte>& to, DType, double value);
 void append_integer(std::vector<std::byte>& to, DType, int64_t value);
 
-}  // namespace edgec
+}  // namespace EDGEC_API

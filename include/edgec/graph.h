@@ -7,10 +7,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ir/arg.h"
-#include "support/diag.h"
+#include <edgec/arg.h>
+#include <edgec/diag.h>
 
-namespace edgec {
+namespace edgec EDGEC_API {
 
 struct OpDef;
 
@@ -94,4 +94,4 @@ using NodeMap = std::unordered_map<NodeId, T>;
 template <class T>
 using ValueMap = std::unordered_map<ValueId, T>;
 
-}  // namespace edgec
+}  // namespace EDGEC_API

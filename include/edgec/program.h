@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "ir/graph.h"
-#include "ir/tensor_data.h"
+#include <edgec/graph.h>
+#include <edgec/tensor_data.h>
 
-namespace edgec {
+namespace edgec EDGEC_API {
 
 // What is true of a program's graphs; each stage has its verifier rules (src/verify).
 enum class Stage : uint8_t { ATen, Functional, Core, Edge, Backend, Exec };
@@ -97,4 +97,4 @@ bool remove_dead_nodes(Graph&);
 // Weight inputs and constants without users leave the method.
 void remove_unused_weights(Method&);
 
-}  // namespace edgec
+}  // namespace EDGEC_API

@@ -1,4 +1,4 @@
-#include "passes/pass.h"
+#include "passes/registry.h"
 
 namespace edgec::passes {
 

@@ -1,8 +1,9 @@
 #pragma once
-#include "ir/op.h"
-#include "passes/pass.h"
+#include <edgec/op.h>
+#include <edgec/pass.h>
 
-namespace edgec::passes {
+namespace edgec {
+namespace passes EDGEC_API {
 
 // Replaces values while a pass walks a graph in order: nodes that are visited later see the replacement at once,
 // outputs at `finish`.
@@ -66,4 +67,5 @@ Status for_each_graph(Program& p, const Fn& fn) {
 // The failure that `cx.diag` holds, or success.
 inline Status outcome(const PassContext& cx) { return cx.diag.has_errors() ? Status(cx.diag.failure()) : Status(); }
 
-}  // namespace edgec::passes
+}  // namespace EDGEC_API
+}  // namespace edgec

@@ -5,10 +5,10 @@
 #include <variant>
 #include <vector>
 
-#include "support/result.h"
+#include <edgec/result.h>
 
 // torch's operator schema grammar: "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor".
-namespace edgec {
+namespace edgec EDGEC_API {
 
 enum class ArgType : uint8_t {
   Tensor,
@@ -66,4 +66,4 @@ struct Schema {
 
 Result<Schema> parse_schema(std::string_view text);
 
-}  // namespace edgec
+}  // namespace EDGEC_API

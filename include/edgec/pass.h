@@ -1,0 +1,28 @@
+#pragma once
+#include <edgec/diag.h>
+#include <edgec/program.h>
+
+#include <functional>
+#include <string>
+
+namespace edgec {
+namespace passes EDGEC_API {
+
+// What a pass may ask for and where it reports.
+struct PassContext {
+  Diagnostics diag;
+  bool guards = true;  // range checks at the program's start
+};
+
+// Transforms all methods. Findings go to `cx.diag`; the failure then comes from `diag.failure()`.
+using PassFn = std::function<Status(Program&, PassContext&)>;
+
+struct PassInfo {
+  std::string name;
+  Stage from, to;
+  std::string summary;
+  PassFn fn;
+};
+
+}  // namespace EDGEC_API
+}  // namespace edgec
