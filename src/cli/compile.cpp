@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/input_file.h"
 #include "cli/report.h"
 #include "passes/registry.h"
 #include "pipeline/constants.h"
@@ -17,7 +18,7 @@ namespace {
 
 struct CompileArgs {
   std::string model, output;
-  std::vector<std::string> methods, constants, bounds, disabled, dumps;
+  std::vector<std::string> methods, constants, bounds, disabled, dumps, ops;
   std::string depfile, report;
   bool no_guards = false, timings = false, quiet = false, no_alloc_input = false, no_alloc_output = false, verify_passes = false;
   int64_t align_plan = 16;
@@ -132,12 +133,14 @@ Status add_constants(Program& program, const CompileArgs& args) {
 Status write_depfile(const CompileArgs& args, const std::vector<std::pair<std::string, std::string>>& methods) {
   std::string text = escaped_for_make(args.output) + ":";
   for (const auto& [_, path] : methods) text += " " + escaped_for_make(path);
+  for (const std::string& path : args.ops) text += " " + escaped_for_make(path);
   return write_text(args.depfile, text + "\n");
 }
 
 Status compile(const CompileArgs& args) {
   EDGEC_TRY(auto methods, methods_of(args));
   EDGEC_TRY(pipeline::Options options, options_of(args));
+  EDGEC_TRY_VOID(load_user_operators(args.ops));
   for (const std::string& d : args.dumps)
     if (!stage_from_name(d.substr(0, d.find('='))))
       return usage_error(fmt::format("error: --dump-ir {}: the stages are aten, functional, core, edge, backend, exec", d));
@@ -188,6 +191,7 @@ void add_compile_command(CLI::App& app, Invocation& invocation) {
   repeatable("--bound", args->bounds, "[SYMBOL=]N", "upper bound of a size that the model leaves open, or of all of them; repeatable");
   cmd->add_flag("--no-guards", args->no_guards, "no range checks of sizes at the program's start");
   repeatable("--no-pass", args->disabled, "NAME", "leave out an optimizing pass; repeatable; see `edgec passes`");
+  repeatable("--ops", args->ops, "FILE", "user operators: schema, shapes, dtypes and kernel of each as text; repeatable");
   cmd->add_flag("--no-alloc-graph-input", args->no_alloc_input, "inputs are not part of the memory plan: the caller's memory is used");
   cmd->add_flag("--no-alloc-graph-output", args->no_alloc_output, "outputs are not part of the memory plan: the caller gives memory");
   cmd->add_option("--align-plan", args->align_plan, "alignment of planned tensors in bytes: a power of two, at least 16 (default 16)")

@@ -64,6 +64,7 @@ class Decomposer {
       }
     }
     bound_by_entry(id);
+    if (g_.node(id).op->user) check_declaration(g_.node(id));
     if (!runs(*g_.node(id).op)) {
       Missing& m = missing[g_.node(id).op->name()];
       if (m.uses++ == 0) m.first = g_.node(id).loc;
@@ -89,6 +90,19 @@ class Decomposer {
       for (Arg& a : g_.node(n).args) for_each_expr(a, [&](sym::Expr& e) { e = sym::substitute(e, names); });
       for (ValueId r : g_.node(n).results)
         for (Dim& d : g_.value(r).type.tensor.sizes) d = sym::substitute(d, names);
+    }
+  }
+
+  // What a user's declaration says of a call must be what the model was exported with.
+  void check_declaration(const Node& n) {
+    const auto types = infer(g_, *n.op, n.args);
+    if (!types) return cx_.diag.error(n.loc, fmt::format("{}: {}", n.op->name(), types.failure().message));
+    for (size_t i = 0; i < n.results.size() && i < types->size(); ++i) {
+      const TensorType &recorded = g_.tensor(n.results[i]), &said = (*types)[i].tensor;
+      bool same = recorded.dtype == said.dtype && recorded.rank() == said.rank();
+      for (size_t d = 0; same && d < said.rank(); ++d) same = sym::equal(recorded.sizes[d], said.sizes[d]) != sym::Proof::No;
+      if (!same)
+        cx_.diag.error(n.loc, fmt::format("{} gives {} by its declaration, and {} in the model", n.op->name(), str(said), str(recorded)));
     }
   }
 
@@ -133,7 +147,9 @@ Status decompose(Program& p, PassContext& cx) {
     return {};
   }));
   for (const auto& [name, m] : missing)
-    cx.diag.error(m.first, fmt::format("operator {} is not supported ({} {})", name, m.uses, m.uses == 1 ? "use" : "uses"));
+    cx.diag.error(
+        m.first, fmt::format("operator {} is not supported ({} {})", name, m.uses, m.uses == 1 ? "use" : "uses"),
+        name.starts_with("aten.") ? "" : "an operator of a library of your own is declared with --ops FILE (docs/user-operators.md)");
   EDGEC_TRY_VOID(outcome(cx));
   p.stage = Stage::Core;
   return {};

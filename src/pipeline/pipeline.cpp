@@ -9,6 +9,7 @@
 
 #include "emit/verify.h"
 #include "ops/table.h"
+#include "ops/user_ops.h"
 #include "pt2/read.h"
 #include "support/mapped_file.h"
 #include "support/output_file.h"
@@ -154,7 +155,7 @@ Result<Outcome> compile(Program& program, const Options& options) {
     EDGEC_TRY(out.emitted, emit::lower(program));
   }
   Stopwatch watch(out.timings, "check");
-  if (auto faults = pte::faults(out.emitted.program); !faults.empty())
+  if (auto faults = pte::faults(out.emitted.program, {.more_operators = ops::user_kernels()}); !faults.empty())
     return internal_error(fmt::format("the program made is wrong (a bug in edgec, please report it):\n  {}", fmt::join(faults, "\n  ")));
   return out;
 }

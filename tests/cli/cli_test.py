@@ -84,6 +84,29 @@ class General(Case):
 class Compile(Case):
     MODEL = DATA / "mlp/model.pt2"
 
+    USER_OPS = """# a comment
+my::scaled(Tensor x, Tensor w, int n, float scale=1.0) -> Tensor
+  shape: x.shape[0], x.shape[1] * n
+  dtype: x
+  kernel: my::scaled.out
+"""
+
+    def test_user_operators(self):
+        model, pte, ops = ROOT / "tests/cli/data/user_op.pt2", self.tmp / "u.pte", self.tmp / "ops.txt"
+        self.ends(1, "compile", model, "-o", pte, says=["my.scaled is not supported", "--ops FILE", "make_data.py"])
+        ops.write_text(self.USER_OPS)
+        self.ends(0, "compile", model, "-o", pte, "--ops", ops)
+        self.ends(1, "verify", pte, says="the runtime has no operator my::scaled.out")
+        self.ends(0, "verify", pte, "--ops", ops)
+        self.ends(0, "verify", model, pte, "--ops", ops)
+        self.assertIn("my::scaled.out", self.ends(0, "inspect", pte).stdout.decode())
+        self.ends(1, "run", pte, "--inputs", "1,2", "--output-dir", self.tmp / "out")
+        ops.write_text(self.USER_OPS.replace("x.shape[1] * n", "x.shape[1]"))
+        self.ends(1, "compile", model, "-o", pte, "--ops", ops, says="f32[s77, 4] by its declaration")
+        ops.write_text(self.USER_OPS.replace("dtype: x", "dtype: y"))
+        self.ends(3, "compile", model, "-o", pte, "--ops", ops, says=['ops.txt:2', 'no tensor parameter "y"'])
+        self.ends(3, "compile", model, "-o", pte, "--ops", self.tmp / "missing")
+
     def test_outputs_that_cannot_be_written(self):
         self.ends(4, "compile", self.MODEL, "-o", "/dev/full")
         self.ends(4, "compile", self.MODEL, "-o", self.tmp / "missing/out.pte", says="missing/out.pte")
