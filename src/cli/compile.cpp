@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/plugins.h"
 #include "cli/report.h"
 #include "passes/registry.h"
 #include "pipeline/constants.h"
@@ -17,7 +18,7 @@ namespace {
 
 struct CompileArgs {
   std::string model, output;
-  std::vector<std::string> methods, constants, bounds, disabled, dumps;
+  std::vector<std::string> methods, constants, bounds, disabled, dumps, plugins;
   std::string depfile, report;
   bool no_guards = false, timings = false, quiet = false, no_alloc_input = false, no_alloc_output = false, verify_passes = false;
   int64_t align_plan = 16;
@@ -137,6 +138,7 @@ Status write_depfile(const CompileArgs& args, const std::vector<std::pair<std::s
 
 Status compile(const CompileArgs& args) {
   EDGEC_TRY(auto methods, methods_of(args));
+  EDGEC_TRY_VOID(load_plugins(args.plugins));
   EDGEC_TRY(pipeline::Options options, options_of(args));
   for (const std::string& d : args.dumps)
     if (!stage_from_name(d.substr(0, d.find('='))))
@@ -188,6 +190,7 @@ void add_compile_command(CLI::App& app, Invocation& invocation) {
   repeatable("--bound", args->bounds, "[SYMBOL=]N", "upper bound of a size that the model leaves open, or of all of them; repeatable");
   cmd->add_flag("--no-guards", args->no_guards, "no range checks of sizes at the program's start");
   repeatable("--no-pass", args->disabled, "NAME", "leave out an optimizing pass; repeatable; see `edgec passes`");
+  add_plugin_option(*cmd, args->plugins);
   cmd->add_flag("--no-alloc-graph-input", args->no_alloc_input, "inputs are not part of the memory plan: the caller's memory is used");
   cmd->add_flag("--no-alloc-graph-output", args->no_alloc_output, "outputs are not part of the memory plan: the caller gives memory");
   cmd->add_option("--align-plan", args->align_plan, "alignment of planned tensors in bytes: a power of two, at least 16 (default 16)")
