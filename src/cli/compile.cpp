@@ -18,7 +18,7 @@ namespace {
 
 struct CompileArgs {
   std::string model, output;
-  std::vector<std::string> methods, constants, bounds, disabled, dumps, ops;
+  std::vector<std::string> methods, constants, bounds, disabled, dumps, ops, plugins;
   std::string depfile, report;
   bool no_guards = false, timings = false, quiet = false, no_alloc_input = false, no_alloc_output = false, verify_passes = false;
   int64_t align_plan = 16;
@@ -139,6 +139,7 @@ Status write_depfile(const CompileArgs& args, const std::vector<std::pair<std::s
 
 Status compile(const CompileArgs& args) {
   EDGEC_TRY(auto methods, methods_of(args));
+  EDGEC_TRY_VOID(load_plugins(args.plugins));
   EDGEC_TRY(pipeline::Options options, options_of(args));
   EDGEC_TRY_VOID(load_user_operators(args.ops));
   for (const std::string& d : args.dumps)

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/plugins.h"
 #include "ops/table.h"
 #include "passes/registry.h"
 #include "pipeline/pipeline.h"
@@ -119,9 +120,12 @@ Table backends(bool) {
 void add_list(CLI::App& app, Invocation& invocation, const char* name, const char* what, Table (*list)(bool)) {
   CLI::App* cmd = app.add_subcommand(name, what);
   auto as_markdown = std::make_shared<bool>(false);
+  auto plugins = std::make_shared<std::vector<std::string>>();
   cmd->add_flag("--markdown", *as_markdown, "as a Markdown document");
-  cmd->callback([as_markdown, list, &invocation] {
-    invocation.execute = [as_markdown, list]() -> Status {
+  add_plugin_option(*cmd, *plugins);
+  cmd->callback([as_markdown, plugins, list, &invocation] {
+    invocation.execute = [as_markdown, plugins, list]() -> Status {
+      EDGEC_TRY_VOID(load_plugins(*plugins));
       const Table table = list(*as_markdown);
       const std::string text = *as_markdown ? markdown(table) : plain(table);
       std::fwrite(text.data(), 1, text.size(), stdout);

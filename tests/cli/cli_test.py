@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """The command line from outside: exit codes, messages, files left and kept.
 
-  cli_test.py [--edgec FILE] [unittest options, e.g. Compile.test_bounds]
+  cli_test.py [--edgec FILE] [--plugins FOLDER] [unittest options, e.g. Compile.test_bounds]
 """
 import json, os, pathlib, resource, signal, subprocess, sys, tempfile, time, unittest, zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests/models/data"
 EDGEC = str(ROOT / "build/release/bin/edgec")
+PLUGINS = ROOT / "build/release/plugins"
 COMMANDS = ("compile", "run", "inspect", "verify", "ops", "passes", "backends")
 
 
@@ -236,6 +237,26 @@ class Interrupt(Case):
         self.assertGreater(interrupted, 0)
 
 
+class Plugins(Case):
+    def compile(self, code, *options, **kwargs):
+        return self.ends(code, "compile", DATA / "mlp/model.pt2", "-o", self.tmp / "out.pte", *options, **kwargs)
+
+    def test_what_is_no_plugin(self):
+        (self.tmp / "text.so").write_text("not a library")
+        self.compile(2, "--plugin", self.tmp / "text.so", says=["--plugin", "cannot be loaded"])
+        self.compile(2, "--plugin", self.tmp / "missing.so", says="missing.so")
+        self.compile(2, "--plugin", "missing.so", says="missing.so")
+        self.compile(2, "--plugin", PLUGINS / "no_plugin.so", says="edgec_register_extensions")
+        self.compile(2, "--plugin", PLUGINS / "throwing_plugin.so", says="the licence has expired")
+        self.compile(2, "--plugin", PLUGINS / "taken_plugin.so", says="pass same-name")
+        self.assertEqual(self.names(), ["text.so"])
+
+    def test_a_plugin_may_be_named_twice_and_without_a_folder(self):
+        plugin = PLUGINS / "planners_plugin.so"
+        self.compile(0, "--plugin", plugin, "--plugin", plugin)
+        self.ends(0, "passes", "--plugin", plugin.name, cwd=PLUGINS)
+
+
 class Inspect(Case):
     def test_both_kinds_by_content(self):
         pte = self.program()
@@ -350,5 +371,9 @@ if __name__ == "__main__":
     if "--edgec" in sys.argv:
         at = sys.argv.index("--edgec")
         EDGEC = os.path.abspath(sys.argv[at + 1])
+        del sys.argv[at:at + 2]
+    if "--plugins" in sys.argv:
+        at = sys.argv.index("--plugins")
+        PLUGINS = pathlib.Path(sys.argv[at + 1]).resolve()
         del sys.argv[at:at + 2]
     unittest.main()
