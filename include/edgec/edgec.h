@@ -43,6 +43,9 @@ class EDGEC_API ExportedProgram {
 struct EdgeCompileConfig {
   std::vector<std::string> disabled_passes;             // names as `edgec passes` lists them
   std::map<std::string, std::string> constant_methods;  // name -> JSON: a number, a bool, a string or a list of them
+  // Inputs that the model quantizes first and outputs that it dequantizes last are integers; constant methods forward_input0_scale, _zp,
+  // _quant_min, _quant_max and _dtype (likewise output) give the parameters.
+  bool quantized_io = false;
 };
 
 // How memory is planned: one arena (memory id 1) per method.

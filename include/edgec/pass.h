@@ -11,7 +11,8 @@ namespace passes EDGEC_API {
 // What a pass may ask for and where it reports.
 struct PassContext {
   Diagnostics diag;
-  bool guards = true;  // range checks at the program's start
+  bool guards = true;         // range checks at the program's start
+  bool quantized_io = false;  // integers at the border where the method quantizes there
 };
 
 // Transforms all methods. Findings go to `cx.diag`; the failure then comes from `diag.failure()`.

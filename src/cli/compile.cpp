@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/input_file.h"
+#include "cli/plugins.h"
 #include "cli/report.h"
 #include "passes/registry.h"
 #include "pipeline/constants.h"
@@ -20,7 +21,8 @@ struct CompileArgs {
   std::string model, output;
   std::vector<std::string> methods, constants, bounds, disabled, dumps, ops, plugins;
   std::string depfile, report;
-  bool no_guards = false, timings = false, quiet = false, no_alloc_input = false, no_alloc_output = false, verify_passes = false;
+  bool no_guards = false, quantized_io = false, timings = false, quiet = false, no_alloc_input = false, no_alloc_output = false,
+       verify_passes = false;
   int64_t align_plan = 16;
   uint32_t align_segments = 128;
 };
@@ -76,6 +78,7 @@ Result<pipeline::Options> options_of(const CompileArgs& args) {
   }
   if (args.report.ends_with(".html")) return usage_error("error: --report writes JSON; name the file F.json");
   o.guards = !args.no_guards;
+  o.quantized_io = args.quantized_io;
   o.verify_every_pass = args.verify_passes;
   o.plan.alloc_graph_input = !args.no_alloc_input;
   o.plan.alloc_graph_output = !args.no_alloc_output;
@@ -191,6 +194,9 @@ void add_compile_command(CLI::App& app, Invocation& invocation) {
              "get_max_seq_len=128; repeatable");
   repeatable("--bound", args->bounds, "[SYMBOL=]N", "upper bound of a size that the model leaves open, or of all of them; repeatable");
   cmd->add_flag("--no-guards", args->no_guards, "no range checks of sizes at the program's start");
+  cmd->add_flag("--quantized-io", args->quantized_io,
+                "inputs that the model quantizes first, and outputs that it dequantizes last, are integers; constant methods\n"
+                "forward_input0_scale, _zp, _quant_min, _quant_max and _dtype give the parameters");
   repeatable("--no-pass", args->disabled, "NAME", "leave out an optimizing pass; repeatable; see `edgec passes`");
   repeatable("--ops", args->ops, "FILE", "user operators: schema, shapes, dtypes and kernel of each as text; repeatable");
   cmd->add_flag("--no-alloc-graph-input", args->no_alloc_input, "inputs are not part of the memory plan: the caller's memory is used");

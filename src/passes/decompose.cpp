@@ -64,7 +64,7 @@ class Decomposer {
       }
     }
     bound_by_entry(id);
-    if (g_.node(id).op->user) check_declaration(g_.node(id));
+    if (g_.node(id).op->user && g_.node(id).op->known) check_declaration(g_.node(id));
     if (!runs(*g_.node(id).op)) {
       Missing& m = missing[g_.node(id).op->name()];
       if (m.uses++ == 0) m.first = g_.node(id).loc;

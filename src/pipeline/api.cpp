@@ -64,6 +64,7 @@ Result<EdgeProgramManager> to_edge(std::map<std::string, ExportedProgram> method
   }
   pipeline::Options options;
   options.disabled_passes = impl->disabled_passes;
+  options.quantized_io = config.quantized_io;
   pipeline::Outcome outcome;
   EDGEC_TRY_VOID(pipeline::lower_to(*impl->program, Stage::Edge, options, outcome));
   return EdgeProgramManager(std::move(impl));

@@ -37,7 +37,7 @@ class Stopwatch {
 constexpr std::string_view kOrder[] = {
     "inline-regions", "resolve-symbols", "functionalize",                                               // -> Functional
     "bind-weights", "decompose",                                                                        // -> Core
-    "fuse-linear", "fold-constants", "remove-noop", "cse", "remove-dead", "unify-dtypes", "cse", "dim-order",  // -> Edge
+    "fuse-quantized", "quantized-io", "fuse-linear", "fold-constants", "remove-noop", "cse", "remove-dead", "unify-dtypes", "cse", "dim-order",  // -> Edge
     "remove-dead", "inline-control-flow", "write-back", "materialize-symbols", "remove-dead"};          // -> Exec
 // clang-format on
 
@@ -92,7 +92,8 @@ Status apply_bounds(Program& program, const Options& options) {
 }  // namespace
 
 bool is_lever(std::string_view pass) {
-  constexpr std::string_view kLevers[] = {"bind-weights", "fuse-linear", "remove-noop", "fold-constants", "cse", "remove-dead"};
+  constexpr std::string_view kLevers[] = {"bind-weights",   "fuse-linear", "fuse-quantized", "remove-noop",
+                                          "fold-constants", "cse",         "remove-dead"};
   return std::find(std::begin(kLevers), std::end(kLevers), pass) != std::end(kLevers);
 }
 
@@ -112,6 +113,7 @@ Result<std::unique_ptr<Program>> load(const std::vector<std::pair<std::string, s
 Status lower_to(Program& program, Stage stage, const Options& options, Outcome& out) {
   passes::PassContext cx;
   cx.guards = options.guards;
+  cx.quantized_io = options.quantized_io;
   EDGEC_TRY_VOID(apply_bounds(program, options));
   if (options.on_stage) EDGEC_TRY_VOID(options.on_stage(program.stage, program));
   const Stage start = program.stage;

@@ -17,6 +17,7 @@ struct Options {
   std::map<std::string, int64_t> bounds;  // upper bounds of symbols that the model leaves open
   std::optional<int64_t> bound_all;       // the same for all of them
   bool guards = true;                     // range checks at the program's start
+  bool quantized_io = false;              // integers at the border where the model quantizes there
   std::set<std::string> disabled_passes;
   bool verify_every_pass = false;  // the stage's rules after each pass, not only at the end of each stage
   memory::PlanOptions plan;

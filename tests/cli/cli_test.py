@@ -3,7 +3,7 @@
 
   cli_test.py [--edgec FILE] [--plugins FOLDER] [unittest options, e.g. Compile.test_bounds]
 """
-import json, os, pathlib, resource, signal, subprocess, sys, tempfile, time, unittest, zipfile
+import array, ast, json, os, pathlib, resource, signal, subprocess, sys, tempfile, time, unittest, zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests/models/data"
@@ -84,6 +84,39 @@ class General(Case):
 
 class Compile(Case):
     MODEL = DATA / "mlp/model.pt2"
+
+    def test_quantized_io(self):
+        """The caller quantizes by the numbers of the constant methods; the results are those of the float program within one step."""
+        def read(path):
+            data = path.read_bytes()
+            at = 10 + int.from_bytes(data[8:10], "little")
+            header = ast.literal_eval(data[10:at].decode())
+            return header, list(array.array({"<f4": "f", "|i1": "b"}[header["descr"]], data[at:]))
+
+        def number(method):
+            self.ends(0, "run", pte, "--method", method, "--inputs", "", "--output-dir", self.tmp / method)
+            return json.loads((self.tmp / method / "outputs.json").read_text())["calls"][0]["outputs"][0]["value"]
+
+        name = "q_linear_static"
+        pte = self.program(name, "--quantized-io", "--verify-passes")
+        self.ends(0, "verify", DATA / name / "model.pt2", pte)
+        header, values = read(DATA / name / "inputs/0.npy")
+        scale, zp, low, high = (number(f"forward_input0_{key}") for key in ("scale", "zp", "quant_min", "quant_max"))
+        self.assertEqual(number("forward_input0_dtype"), 1)  # int8
+        integers = array.array("b", [int(min(max(round(v / scale) + zp, low), high)) for v in values])
+        text = str({**header, "descr": "|i1"}).ljust(117) + "\n"
+        (self.tmp / "q.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode() + integers.tobytes())
+        self.ends(1, "run", pte, "--inputs", DATA / name / "inputs/0.npy", says="int8")
+        self.ends(0, "run", pte, "--inputs", self.tmp / "q.npy", "--output-dir", self.tmp / "q")
+        header, results = read(self.tmp / "q/0/0.npy")
+        self.assertEqual(header["descr"], "|i1")
+        scale, zp = number("forward_output0_scale"), number("forward_output0_zp")
+        for got, wanted in zip(results, read(DATA / name / "expected/0.npy")[1], strict=True):
+            self.assertLessEqual(abs((got - zp) * scale - wanted), 1.001 * scale)
+        self.ends(1, "compile", DATA / name / "model.pt2", "-o", pte, "--quantized-io", "--constant", "forward_input0_zp=1",
+                  says="forward_input0_zp")
+        plain = self.program(name)  # not asked for
+        self.ends(0, "run", plain, "--inputs", DATA / name / "inputs/0.npy", "--output-dir", self.tmp / "f")
 
     USER_OPS = """# a comment
 my::scaled(Tensor x, Tensor w, int n, float scale=1.0) -> Tensor

@@ -118,6 +118,7 @@ void run_pass(const std::string& name, bool first, bool stage_given, Outcome& ou
   }
   if (first && !stage_given) out.program->stage = info->from;
   passes::PassContext cx;
+  cx.quantized_io = true;  // for the pass of that name
   Status s = info->fn(*out.program, cx);
   collect(cx.diag, out.errors);
   if (!s && out.errors.empty()) out.errors.push_back(mark_of_failure(s.failure().message));
