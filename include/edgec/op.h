@@ -58,8 +58,10 @@ struct OpDef {
   std::vector<DType> kernel_dtypes;
   DType compute_through = DType::F32;
   std::string functional;  // of an operator that writes in place: the one that gives the value, where the name without `_` does not say it
-  bool known = true;       // false: made up for an operator that the table lacks
-  bool user = true;        // false: of the built-in table
+  // Parameters that the kernel writes to instead of giving results: it is called on copies of them, which are the results, in this order.
+  std::vector<size_t> kernel_writes;
+  bool known = true;  // false: made up for an operator that the table lacks
+  bool user = true;   // false: of the built-in table
 
   const Schema& schema() const;
   const std::string& name() const;  // "aten.add.Tensor"

@@ -259,6 +259,7 @@ class MethodEmitter {
     if (n.op->schema().ns == "prim") return emit_flow(n);
     if (n.op->memory_view) return emit_view(n);
     if (!n.op->kernel.exists()) return internal_error(fmt::format("{} reached emission without a kernel", name));
+    if (!n.op->kernel_writes.empty()) return emit_on_copies(n);
     pte::KernelCall call;
     call.op = op_index(n.op->kernel);
     const Schema& s = n.op->schema();
@@ -281,6 +282,24 @@ class MethodEmitter {
       call.args.push_back(outs[0]);
     else if (outs.size() > 1)
       call.args.push_back(push(pte::TensorList{outs}));
+    add(std::move(call), n);
+    return {};
+  }
+
+  // A kernel that writes to its arguments works on the results, which start as copies.
+  Status emit_on_copies(const Node& n) {
+    pte::KernelCall call;
+    call.op = op_index(n.op->kernel);
+    const auto& written = n.op->kernel_writes;
+    for (size_t i = 0; i < n.args.size(); ++i) {
+      EDGEC_TRY(int32_t index, argument(n.args[i], n.op->schema().params[i]));
+      if (const auto at = std::find(written.begin(), written.end(), i); at != written.end()) {
+        EDGEC_TRY(int32_t copy, value_index(n.results[static_cast<size_t>(at - written.begin())]));
+        add(pte::KernelCall{op_index({"aten::clone", "out", {}}), {index, null(), copy, copy}}, n);
+        index = copy;
+      }
+      call.args.push_back(index);
+    }
     add(std::move(call), n);
     return {};
   }

@@ -121,7 +121,7 @@ class Reader {
     if (!schema) return fail(op.line, schema.failure().message);
     const std::string name = schema->full_name();
     if (Registry::global().find(name)) return fail(op.line, fmt::format("operator {} is in the table already", name));
-    if (schema->mutates()) return fail(op.line, fmt::format("{} writes to an argument: declare the form that gives a new value", name));
+    if (schema->mutates()) return define_writing(op, *schema);
     if (schema->is_view()) return fail(op.line, fmt::format("{} gives a view of an argument: declare the form that copies", name));
     for (const Return& r : schema->returns)
       if (r.type != ArgType::Tensor || r.list || r.optional) return fail(op.line, fmt::format("a result of {} is not a tensor", name));
@@ -151,10 +151,51 @@ class Reader {
       }
       return out;
     };
-    const size_t dot = op.kernel.find('.', op.kernel.find("::"));
-    def.kernel = {op.kernel.substr(0, dot), dot == op.kernel.npos ? "" : op.kernel.substr(dot + 1), {}};
+    def.kernel = kernel_named(op.kernel);
     if (op.layout == "preserve") def.layout = LayoutRule::Preserve;
     return {};
+  }
+
+  // `my::f(Tensor(a!) x, ...) -> ()`: the graph has it as `my::f.functional(Tensor x, ...) -> Tensor`, whose kernel is called on a copy.
+  Status define_writing(const UserOp& op, const Schema& schema) const {
+    const std::string name = schema.full_name();
+    if (!schema.returns.empty())
+      return fail(op.line, fmt::format("{} writes to an argument and gives results too: only \"-> ()\" is supported", name));
+    if (!op.shapes.empty() || !op.dtypes.empty() || op.kernel.empty())
+      return fail(op.line, fmt::format("{} writes to an argument: it needs a kernel line, and no shape or dtype", name));
+    std::vector<size_t> written;
+    std::string params, returns;
+    for (size_t i = 0; i < schema.params.size(); ++i) {
+      if (!schema.params[i].written) continue;
+      if (schema.params[i].type != ArgType::Tensor || schema.params[i].list || schema.params[i].optional)
+        return fail(op.line, fmt::format("{}: only tensors can be written to", name));
+      written.push_back(i);
+      returns += returns.empty() ? "Tensor" : ", Tensor";
+    }
+    std::string text = op.schema_text;
+    for (size_t at = text.find("Tensor("); at != text.npos; at = text.find("Tensor(")) text.erase(at + 6, text.find(')', at) - at - 5);
+    const size_t open = text.find('('), dot = text.find('.');
+    const std::string overload = dot < open ? "_functional" : ".functional";
+    text.insert(open, overload);
+    text.replace(text.rfind("->"), text.npos, "-> (" + returns + ")");
+    if (auto functional = parse_schema(text);
+        !functional || functional->params.size() != schema.params.size() || Registry::global().find(functional->full_name()))
+      return fail(op.line, fmt::format("{} cannot be declared: \"{}\" is no new operator", name, text));
+    OpDef& functional = Registry::global().define(text);
+    functional.kernel_writes = written;
+    functional.kernel = kernel_named(op.kernel);
+    functional.infer = [written](const Call& c) -> Result<std::vector<Type>> {
+      std::vector<Type> out;
+      for (size_t i : written) out.push_back(Type::of(c.tensor(c.op().schema().params[i].name)));
+      return out;
+    };
+    Registry::global().define(op.schema_text).functional = functional.name();
+    return {};
+  }
+
+  static KernelName kernel_named(const std::string& text) {
+    const size_t dot = text.find('.', text.find("::"));
+    return {text.substr(0, dot), dot == text.npos ? "" : text.substr(dot + 1), {}};
   }
 
   // The parameter that must be a tensor.

@@ -267,19 +267,28 @@ class Functionalizer {
     const size_t underscore = (op_end == std::string::npos ? functional.size() : op_end) - 1;
     if (functional[underscore] == '_') functional.erase(underscore, 1);
     if (!now.op->functional.empty()) functional = now.op->functional;
-    const ValueId target = before.args[0].value();
+    const OpDef* op = Registry::global().find(functional);
+    const size_t first_written = op && !op->kernel_writes.empty() ? op->kernel_writes[0] : 0;
+    const ValueId target = before.args[first_written].value();
     if (functional == "aten.detach" || functional == "aten.requires_grad") {
       alias_results(before, target);
       g_.erase(id);
       return;
     }
-    const OpDef* op = Registry::global().find(functional);
     if (functional == name || !op || op->schema().params.size() != schema.params.size()) {
       cx_.diag.error(before.loc, fmt::format("operator {} writes in place and is not supported", name));
       return;
     }
     if (op->schema().is_view()) return visit_view_in_place(id, before, *op);
     Builder b(g_, before.loc, id);
+    if (!op->kernel_writes.empty()) {  // of several arguments, in any place
+      const auto values = b.call_all(functional, now.args);
+      for (size_t k = 0; k < op->kernel_writes.size() && !b.failed(); ++k)
+        if (const Arg& written = before.args[op->kernel_writes[k]]; written.is_value()) write(written.value(), values[k], b);
+      check(b, before.loc);
+      alias_results(before, target);
+      return g_.erase(id);
+    }
     const ValueId old = now.args[0].value();
     ValueId value = b.call(functional, now.args);
     if (!b.failed() && b.tensor(value).sizes != b.tensor(old).sizes) value = b.expand(value, b.tensor(old).sizes);
