@@ -49,6 +49,14 @@ struct Payload {
   std::vector<std::pair<uint32_t, std::vector<NodeId>>> debug_handles;
 };
 
+// A region and what a backend made of it: the callee of `executorch.call_delegate`.
+struct LoweredModule {
+  std::string backend_id;
+  CompileSpecs compile_specs;
+  Payload payload;
+  std::unique_ptr<const Method> region;  // Edge dialect, with symbols of its own
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;

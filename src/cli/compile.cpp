@@ -3,7 +3,12 @@
 #include <algorithm>
 #include <charconv>
 #include <memory>
+#include <sstream>
 
+#include <edgec/extensions.h>
+#include <edgec/partitioner.h>
+
+#include "backends/registry.h"
 #include "cli/commands.h"
 #include "cli/input_file.h"
 #include "cli/plugins.h"
@@ -19,10 +24,10 @@ namespace {
 
 struct CompileArgs {
   std::string model, output;
-  std::vector<std::string> methods, constants, bounds, disabled, dumps, ops, plugins;
+  std::vector<std::string> methods, constants, bounds, disabled, dumps, ops, plugins, backends;
   std::string depfile, report;
-  bool no_guards = false, quantized_io = false, timings = false, quiet = false, no_alloc_input = false, no_alloc_output = false,
-       verify_passes = false;
+  bool whole_graph = false, no_guards = false, quantized_io = false, timings = false, quiet = false, no_alloc_input = false,
+       no_alloc_output = false, verify_passes = false;
   int64_t align_plan = 16;
   uint32_t align_segments = 128;
 };
@@ -60,6 +65,24 @@ Result<ConstantMethod> constant_of(const std::string& text) {
   return out;
 }
 
+// NAME[,key=value...]
+Result<std::shared_ptr<const Partitioner>> partitioner_of(const std::string& text) {
+  std::vector<std::pair<std::string, std::string>> options;
+  std::istringstream parts(text);
+  std::string name;
+  std::getline(parts, name, ',');
+  for (std::string part; std::getline(parts, part, ',');) {
+    const size_t eq = part.find('=');
+    if (eq == std::string::npos || eq == 0)
+      return usage_error(fmt::format("error: --backend {}: options are key=value, not \"{}\"", name, part));
+    options.emplace_back(part.substr(0, eq), part.substr(eq + 1));
+  }
+  const auto backend = Extensions::global().find_backend(name);
+  if (!backend) return usage_error(fmt::format("error: --backend {}: no such backend; `edgec backends` lists them", name));
+  EDGEC_TRY(CompileSpecs specs, backend->parse_options(options));
+  return std::shared_ptr<const Partitioner>(std::make_shared<CapabilityPartitioner>(backend, std::move(specs)));
+}
+
 Result<pipeline::Options> options_of(const CompileArgs& args) {
   pipeline::Options o;
   for (const std::string& b : args.bounds) {
@@ -76,6 +99,12 @@ Result<pipeline::Options> options_of(const CompileArgs& args) {
     if (!pipeline::is_lever(p)) return usage_error(fmt::format("error: --no-pass {}: no program can be made without this pass", p));
     o.disabled_passes.insert(p);
   }
+  for (const std::string& b : args.backends) {
+    EDGEC_TRY(auto partitioner, partitioner_of(b));
+    o.partitioners.push_back(std::move(partitioner));
+  }
+  o.whole_graph = args.whole_graph;
+  if (args.whole_graph && o.partitioners.empty()) return usage_error("error: --whole-graph wants a --backend that takes the graph");
   if (args.report.ends_with(".html")) return usage_error("error: --report writes JSON; name the file F.json");
   o.guards = !args.no_guards;
   o.quantized_io = args.quantized_io;
@@ -141,6 +170,7 @@ Status write_depfile(const CompileArgs& args, const std::vector<std::pair<std::s
 }
 
 Status compile(const CompileArgs& args) {
+  backends::register_all();
   EDGEC_TRY(auto methods, methods_of(args));
   EDGEC_TRY_VOID(load_plugins(args.plugins));
   EDGEC_TRY(pipeline::Options options, options_of(args));
@@ -193,6 +223,10 @@ void add_compile_command(CLI::App& app, Invocation& invocation) {
              "a method without inputs that gives this number, bool, string or list of them, for example "
              "get_max_seq_len=128; repeatable");
   repeatable("--bound", args->bounds, "[SYMBOL=]N", "upper bound of a size that the model leaves open, or of all of them; repeatable");
+  repeatable("--backend", args->backends, "NAME[,key=value...]",
+             "give the backend what it can take; repeatable, tried in order; see `edgec backends`");
+  cmd->add_flag("--whole-graph", args->whole_graph,
+                "the first backend takes all of every method, or it is an error that names what it does not take");
   cmd->add_flag("--no-guards", args->no_guards, "no range checks of sizes at the program's start");
   cmd->add_flag("--quantized-io", args->quantized_io,
                 "inputs that the model quantizes first, and outputs that it dequantizes last, are integers; constant methods\n"

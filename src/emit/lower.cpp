@@ -9,6 +9,7 @@
 
 #include <edgec/op.h>
 #include "emit/constants.h"
+#include "emit/delegates.h"
 
 namespace edgec::emit {
 namespace {
@@ -30,8 +31,8 @@ int64_t memory_format_number(MemoryFormat f) {
 
 class MethodEmitter {
  public:
-  MethodEmitter(const Method& m, ConstantPool& constants, ConstantPool& states)
-      : m_(m), g_(*m.graph), constants_(constants), states_(states) {}
+  MethodEmitter(const Method& m, ConstantPool& constants, ConstantPool& states, DelegatePool& delegates)
+      : m_(m), g_(*m.graph), constants_(constants), states_(states), delegates_(delegates) {}
 
   Status run(pte::Plan& plan, std::vector<InstructionOrigin>& origins) {
     plan_ = &plan;
@@ -257,6 +258,7 @@ class MethodEmitter {
       return {};
     }
     if (n.op->schema().ns == "prim") return emit_flow(n);
+    if (n.op->schema().ns == "executorch") return emit_delegate(n);
     if (n.op->memory_view) return emit_view(n);
     if (!n.op->kernel.exists()) return internal_error(fmt::format("{} reached emission without a kernel", name));
     if (!n.op->kernel_writes.empty()) return emit_on_copies(n);
@@ -299,6 +301,28 @@ class MethodEmitter {
         index = copy;
       }
       call.args.push_back(index);
+    }
+    add(std::move(call), n);
+    return {};
+  }
+
+  // The inputs, then the outputs.
+  Status emit_delegate(const Node& n) {
+    const LoweredId id = std::get<LoweredId>(n.args[0].state);
+    auto [it, fresh] = delegate_index_.try_emplace(id, static_cast<int32_t>(plan_->delegates.size()));
+    if (fresh) {
+      EDGEC_TRY(pte::Delegate delegate, delegates_.add(m_.lowered[id.index]));
+      plan_->delegates.push_back(std::move(delegate));
+    }
+    pte::DelegateCall call;
+    call.delegate = it->second;
+    for (const Arg& a : n.args[1].list()) {
+      EDGEC_TRY(int32_t input, argument(a, n.op->schema().params[0]));
+      call.args.push_back(input);
+    }
+    for (ValueId r : n.results) {
+      EDGEC_TRY(int32_t output, value_index(r));
+      call.args.push_back(output);
     }
     add(std::move(call), n);
     return {};
@@ -404,6 +428,8 @@ class MethodEmitter {
   std::vector<Open> open_;
   std::unordered_set<ValueId> grows_;  // written row by row, which sets the size each time
   ConstantPool &constants_, &states_;
+  DelegatePool& delegates_;
+  std::unordered_map<LoweredId, int32_t> delegate_index_;
   pte::Plan* plan_ = nullptr;
   std::vector<InstructionOrigin>* origins_ = nullptr;
   bool has_places_ = false;
@@ -441,19 +467,22 @@ pte::Plan constant_method(const ConstantMethod& c) {
 Result<Emitted> lower(const Program& program) {
   Emitted out;
   ConstantPool constants, states;
+  DelegatePool delegates;
   std::vector<const Method*> methods;
   for (const auto& m : program.methods) methods.push_back(m.get());
   std::sort(methods.begin(), methods.end(), [](auto* a, auto* b) { return a->name < b->name; });
   for (const Method* m : methods) {
     pte::Plan plan;
     std::vector<InstructionOrigin> origins;
-    EDGEC_TRY_VOID(MethodEmitter(*m, constants, states).run(plan, origins));
+    EDGEC_TRY_VOID(MethodEmitter(*m, constants, states, delegates).run(plan, origins));
     out.program.plans.push_back(std::move(plan));
     out.origins.push_back(std::move(origins));
   }
   for (const ConstantMethod& c : program.constant_methods) out.program.plans.push_back(constant_method(c));
   out.program.constants = constants.take_blobs();
   out.program.initial_states = states.take_blobs();
+  out.program.payloads = delegates.take_payloads();
+  out.program.named_data = delegates.take_named_data();
   return out;
 }
 

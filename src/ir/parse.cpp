@@ -1,7 +1,8 @@
 // Reader of the text form that print.cpp writes. Recursive descent; the grammar:
 //
-//   program  = ["stage" word] { constant | method | "constant_method" "@" name "=" list }
+//   program  = ["stage" word] { constant | lowered | method | "constant_method" "@" name "=" list }
 //   constant = "constant" "#k" string dtype "[" sizes "]" ["=" list]        belongs to the method that follows
+//   lowered  = "lowered" "&k" string "[" {"[" string "," string "]" ","} "]" "{" {constant | lowered} method "}"        the same
 //   method   = "method" "@" name "(" {input ","} ")" ["where" {fact ","}] body
 //   input    = "%x" ":" type [place] ["=" kind string ["#k"|arg] ["transient"] ["mutated"]]
 //   kind     = "input" | "parameter" | "buffer" | "constant" | "literal"
@@ -11,7 +12,7 @@
 //   node     = [{"%r" ","} "="] op "(" {[name "="] arg ","} ")" [":" {type [place] ","}]
 //   type     = dtype "[" sizes "]" ["{" order "}"] ["strides" "[" sizes "]"] | "none" | "object" string
 //            | ("symint"|"symfloat"|"symbool") number
-//   arg      = "%x" | "#k" | number | word | string | "{" expression "}" | "[" {arg ","} "]" | "graph" "(" inputs ")"
+//   arg      = "%x" | "#k" | "&k" | number | word | string | "{" expression "}" | "[" {arg ","} "]" | "graph" "(" inputs ")"
 //   body
 #include <fmt/format.h>
 
@@ -19,8 +20,8 @@
 #include <charconv>
 #include <limits>
 
+#include <edgec/backend.h>
 #include <edgec/op.h>
-#include <edgec/program.h>
 #include "ir/text.h"
 
 namespace edgec {
@@ -69,6 +70,8 @@ class Parser {
       const size_t start = s_.offset();
       if (s_.eat_word("constant")) {
         EDGEC_TRY_VOID(constant(*next));
+      } else if (s_.eat_word("lowered")) {
+        EDGEC_TRY_VOID(lowered(*next, 0));
       } else if (s_.eat_word("method")) {
         EDGEC_TRY_VOID(method(*next));
         for (const auto& other : p->methods)
@@ -79,10 +82,10 @@ class Parser {
         EDGEC_TRY(ConstantMethod c, constant_method());
         p->constant_methods.push_back(std::move(c));
       } else {
-        return s_.expected("`method`, `constant` or `constant_method`");
+        return s_.expected("`method`, `constant`, `lowered` or `constant_method`");
       }
     }
-    if (!next->constants.empty()) return s_.expected("the method that the constants belong to");
+    if (!next->constants.empty() || !next->lowered.empty()) return s_.expected("the method that the constants belong to");
     return p;
   }
 
@@ -136,6 +139,15 @@ class Parser {
     EDGEC_TRY(uint32_t k, integer<uint32_t>("a constant's number"));
     if (!method_ || k >= method_->constants.size()) return s_.failure(start, fmt::format("no constant #{} above", k));
     return ConstId(k);
+  }
+
+  // `&k`, a lowered module declared above.
+  Result<LoweredId> lowered_id() {
+    const size_t start = s_.offset();
+    EDGEC_TRY_VOID(want('&'));
+    EDGEC_TRY(uint32_t k, integer<uint32_t>("a lowered module's number"));
+    if (!method_ || k >= method_->lowered.size()) return s_.failure(start, fmt::format("no lowered module &{} above", k));
+    return LoweredId(k);
   }
 
   // ---- expressions ----
@@ -320,6 +332,10 @@ class Parser {
     if (c == '#') {
       EDGEC_TRY(ConstId k, constant_id());
       return Arg(k);
+    }
+    if (c == '&') {
+      EDGEC_TRY(LoweredId l, lowered_id());
+      return Arg(l);
     }
     if (c == '-' || (c >= '0' && c <= '9')) return number_arg();
     if (text::is_word(std::string(1, c))) return word_arg(scope, depth);
@@ -656,6 +672,50 @@ class Parser {
     }
     m.add_constant(std::move(name), std::move(data));
     return {};
+  }
+
+  // ---- lowered modules ----
+
+  Status lowered(Method& m, int depth) {
+    const size_t start = s_.offset();
+    if (depth > kMaxDepth) return s_.expected(fmt::format("at most {} lowered modules in each other", kMaxDepth));
+    EDGEC_TRY_VOID(want('&'));
+    EDGEC_TRY(uint32_t k, integer<uint32_t>("a lowered module's number"));
+    if (k != m.lowered.size()) return s_.failure(start, fmt::format("expected lowered module &{}", m.lowered.size()));
+    auto out = std::make_shared<LoweredModule>();
+    EDGEC_TRY(out->backend_id, string("the backend's id"));
+    EDGEC_TRY(out->compile_specs, compile_specs());
+    EDGEC_TRY_VOID(want('{'));
+    auto region = std::make_unique<Method>();
+    while (!s_.eat_word("method")) {
+      if (s_.eat_word("constant")) {
+        EDGEC_TRY_VOID(constant(*region));
+      } else if (s_.eat_word("lowered")) {
+        EDGEC_TRY_VOID(lowered(*region, depth + 1));
+      } else {
+        return s_.expected("`method`, `constant` or `lowered`");
+      }
+    }
+    EDGEC_TRY_VOID(method(*region));
+    EDGEC_TRY_VOID(want('}'));
+    out->region = std::move(region);
+    m.lowered.push_back(std::move(out));
+    return {};
+  }
+
+  Result<CompileSpecs> compile_specs() {
+    CompileSpecs out;
+    EDGEC_TRY_VOID(want('['));
+    for (bool another = !s_.eat(']'); another;) {
+      EDGEC_TRY_VOID(want('['));
+      EDGEC_TRY(std::string key, string("a key"));
+      EDGEC_TRY_VOID(want(','));
+      EDGEC_TRY(std::string value, string("its value"));
+      EDGEC_TRY_VOID(want(']'));
+      out.push_back(compile_spec(std::move(key), value));
+      EDGEC_TRY(another, more(']'));
+    }
+    return out;
   }
 
   // "[1.0, 2.0]": all elements in contiguous order.

@@ -32,13 +32,16 @@ class Stopwatch {
   Clock::time_point start_;
 };
 
+constexpr std::string_view kPartition = "partition";  // the step between passes in which regions become delegates
+
 // The order of passes on the way to Exec. Clean-up runs again after decomposition has made its nodes.
 // clang-format off
 constexpr std::string_view kOrder[] = {
     "inline-regions", "resolve-symbols", "functionalize",                                               // -> Functional
     "bind-weights", "decompose",                                                                        // -> Core
     "fuse-quantized", "quantized-io", "fuse-linear", "fold-constants", "remove-noop", "cse", "remove-dead", "unify-dtypes", "cse", "dim-order",  // -> Edge
-    "remove-dead", "inline-control-flow", "write-back", "materialize-symbols", "remove-dead"};          // -> Exec
+    "remove-dead", kPartition,                                                                          // -> Backend
+    "inline-control-flow", "write-back", "materialize-symbols", "remove-dead"};          // -> Exec
 // clang-format on
 
 // The first node that uses an input: where a message about the input points to.
@@ -89,6 +92,21 @@ Status apply_bounds(Program& program, const Options& options) {
   return diag.has_errors() ? Status(diag.failure()) : Status();
 }
 
+Status to_backend(Program& program, const Options& options, Outcome& out) {
+  for (const auto& partitioner : options.partitioners) {
+    Stopwatch watch(out.timings, "partition for " + partitioner->backend()->name());
+    EDGEC_TRY_VOID(partition::lower(program, *partitioner, options.whole_graph, out.partition));
+    if (options.whole_graph) break;
+  }
+  program.stage = Stage::Backend;
+  if (!options.verify_every_pass) return {};
+  Diagnostics diag;
+  if (Status ok = verify(program, diag); !ok)
+    return internal_error(
+        fmt::format("the program is wrong after partition (a bug in edgec, please report it):\n{}", ok.failure().message));
+  return {};
+}
+
 }  // namespace
 
 bool is_lever(std::string_view pass) {
@@ -119,6 +137,13 @@ Status lower_to(Program& program, Stage stage, const Options& options, Outcome& 
   const Stage start = program.stage;
   Stage reported = start;
   for (std::string_view name : kOrder) {
+    if (name == kPartition) {
+      if (stage < Stage::Backend) break;
+      if (program.stage >= Stage::Backend) continue;
+      if (options.on_stage) EDGEC_TRY_VOID(options.on_stage(program.stage, program));
+      EDGEC_TRY_VOID(to_backend(program, options, out));
+      continue;
+    }
     const passes::PassInfo* pass = passes::find_pass(name);
     if (pass->to < start || (pass->to == start && pass->from < start)) continue;  // done before
     if (is_lever(name) && options.disabled_passes.count(std::string(name))) continue;
