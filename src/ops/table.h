@@ -14,12 +14,14 @@ void define_dim_order(Table&);     // dim_order_ops.*
 void define_elementwise(Table&);
 void define_division(Table&);  // with rounding, remainders, powers
 void define_math(Table&);      // functions of one number
+void define_special(Table&);   // gamma, Bessel, gcd, nextafter
 void define_rnn(Table&);
 void define_quantized(Table&);
 void define_activations(Table&);
 void define_views(Table&);
 void define_copies(Table&);  // to, clone, contiguous, copy, ...
 void define_reduce(Table&);
+void define_running(Table&);  // cumsum, cummax, trapezoid
 void define_linear(Table&);
 void define_attention(Table&);
 void define_norm(Table&);
