@@ -36,6 +36,10 @@ void register_all() {
     define_joins(ops);
     define_create(ops);
     define_resize(ops);
+    define_grid(ops);
+    define_matrix(ops);
+    define_stats(ops);
+    define_windows(ops);
   });
 }
 
