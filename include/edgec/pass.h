@@ -13,6 +13,8 @@ struct PassContext {
   Diagnostics diag;
   bool guards = true;         // range checks at the program's start
   bool quantized_io = false;  // integers at the border where the method quantizes there
+  // Whether the program has memory for inputs and outputs; otherwise the caller gives it.
+  bool alloc_graph_input = true, alloc_graph_output = true;
 };
 
 // Transforms all methods. Findings go to `cx.diag`; the failure then comes from `diag.failure()`.

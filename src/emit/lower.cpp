@@ -10,6 +10,7 @@
 #include <edgec/op.h>
 #include "emit/constants.h"
 #include "emit/delegates.h"
+#include "memory/storage.h"
 
 namespace edgec::emit {
 namespace {
@@ -32,7 +33,7 @@ int64_t memory_format_number(MemoryFormat f) {
 class MethodEmitter {
  public:
   MethodEmitter(const Method& m, ConstantPool& constants, ConstantPool& states, DelegatePool& delegates)
-      : m_(m), g_(*m.graph), constants_(constants), states_(states), delegates_(delegates) {}
+      : m_(m), g_(*m.graph), storage_(*m.graph), constants_(constants), states_(states), delegates_(delegates) {}
 
   Status run(pte::Plan& plan, std::vector<InstructionOrigin>& origins) {
     plan_ = &plan;
@@ -54,6 +55,9 @@ class MethodEmitter {
     for (NodeId n = g_.first(); n; n = g_.next(n))
       if (g_.node(n).op->name() == "executorch_prim.et_copy_index.tensor") grows_.insert(g_.node(n).args[0].value());
     for (NodeId n = g_.first(); n; n = g_.next(n)) EDGEC_TRY_VOID(emit_node(n));
+    // State that only its parts and its new value name is still where the initial content goes.
+    for (size_t i = 0; i < m_.inputs.size(); ++i)
+      if (m_.inputs[i].is_weight() && m_.inputs[i].mutated && g_.value(g_.inputs[i]).place) EDGEC_TRY_VOID(tensor_value(g_.inputs[i]));
     for (const Arg& a : g_.outputs) {
       EDGEC_TRY(int32_t index, output_value(a));
       plan.outputs.push_back(index);
@@ -240,17 +244,11 @@ class MethodEmitter {
     plan_->instructions.push_back(pte::JumpFalse{integer(0), 1});
   }
 
-  // A view of planned or constant memory whose sizes are static costs no instruction.
-  bool is_free_view(const Node& n) const {
-    if (!n.op->memory_view) return false;
-    const ValueId r = n.results[0];
-    return g_.tensor(r).is_static() && g_.tensor(n.args[0].value()).is_static() && g_.value(r).place.has_value();
-  }
-
   Status emit_node(NodeId id) {
     const Node& n = g_.node(id);
     const std::string& name = n.op->name();
-    if (name == "prim.constant" || is_free_view(n)) return {};
+    if (name == "prim.constant" || memory::is_free(g_, storage_, id)) return {};
+    if (name == "aten.copy_" && memory::same_memory(g_, storage_, n.args[0].value(), n.args[1].value())) return {};
     if (name == "prim.guard") {
       if (!n.args[0].is_value()) return internal_error("a guard without a value");
       EDGEC_TRY(int32_t cond, value_index(n.args[0].value()));
@@ -406,6 +404,7 @@ class MethodEmitter {
     const ValueId target = n.args[0].value();
     EDGEC_TRY(int32_t to, value_index(target));
     if (!g_.type(target).is_tensor()) return emit_move(n.args[1], to, g_.type(target), n);
+    if (g_.tensor(target).is_static() && memory::same_memory(g_, storage_, target, n.args[1].value())) return {};
     EDGEC_TRY(int32_t from, value_index(n.args[1].value()));
     pte::KernelCall call;
     call.op = op_index({"aten::clone", "out", {}});
@@ -425,6 +424,7 @@ class MethodEmitter {
 
   const Method& m_;
   const Graph& g_;
+  const memory::Storage storage_;
   std::vector<Open> open_;
   std::unordered_set<ValueId> grows_;  // written row by row, which sets the size each time
   ConstantPool &constants_, &states_;

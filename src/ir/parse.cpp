@@ -4,6 +4,7 @@
 //   constant = "constant" "#k" string dtype "[" sizes "]" ["=" list]        belongs to the method that follows
 //   lowered  = "lowered" "&k" string "[" {"[" string "," string "]" ","} "]" "{" {constant | lowered} method "}"        the same
 //   method   = "method" "@" name "(" {input ","} ")" ["where" {fact ","}] body
+//   place    = ["in" "%y" "+" bytes] ["@" memory "+" bytes]
 //   input    = "%x" ":" type [place] ["=" kind string ["#k"|arg] ["transient"] ["mutated"]]
 //   kind     = "input" | "parameter" | "buffer" | "constant" | "literal"
 //   fact     = symbol ["float"|"bool"] ["in" [lo] ".." [hi]]  |  "{" condition "}" [string]
@@ -47,11 +48,19 @@ bool is_integer_text(std::string_view s) { return s.find_first_not_of("-01234567
 struct Scope {
   Graph& graph;
   std::unordered_map<std::string_view, ValueId> values;
+  struct Alias {  // "in %b+16": the other value may come later
+    ValueId value;
+    std::string_view of;
+    int64_t offset;
+    size_t start;
+  };
+  std::vector<Alias> aliases = {};
 };
 
 struct TypedPlace {
   Type type;
   std::optional<MemoryPlace> place;
+  std::optional<Scope::Alias> inside;
 };
 
 class Parser {
@@ -258,6 +267,14 @@ class Parser {
   Result<TypedPlace> typed_place() {
     TypedPlace out;
     EDGEC_TRY(out.type, type());
+    if (const size_t start = s_.offset(); s_.eat_word("in")) {
+      Scope::Alias alias{{}, {}, 0, start};
+      EDGEC_TRY(alias.of, value_name());
+      EDGEC_TRY_VOID(want('+'));
+      EDGEC_TRY(alias.offset, integer("an offset in bytes"));
+      if (alias.offset < 0) return s_.expected("an offset that is not negative");
+      out.inside = alias;
+    }
     if (s_.eat('@')) {
       MemoryPlace place;
       EDGEC_TRY(place.memory_id, integer<uint32_t>("a memory's number"));
@@ -362,13 +379,29 @@ class Parser {
     return {};
   }
 
+  static void locate(Scope& scope, ValueId v, const TypedPlace& t) {
+    scope.graph.value(v).place = t.place;
+    if (!t.inside) return;
+    scope.aliases.push_back(*t.inside);
+    scope.aliases.back().value = v;
+  }
+
+  Status link_aliases(Scope& scope) {
+    for (const Scope::Alias& a : scope.aliases) {
+      const auto it = scope.values.find(a.of);
+      if (it == scope.values.end()) return s_.failure(a.start, fmt::format("there is no value %{}", a.of));
+      scope.graph.value(a.value).inside = MemoryAlias{it->second, a.offset};
+    }
+    return {};
+  }
+
   Status graph_input(Scope& scope) {
     const size_t start = s_.offset();
     EDGEC_TRY(std::string_view name, value_name());
     EDGEC_TRY_VOID(want(':'));
     EDGEC_TRY(TypedPlace t, typed_place());
     const ValueId v = scope.graph.add_input(std::string(name), std::move(t.type));
-    scope.graph.value(v).place = t.place;
+    locate(scope, v, t);
     return declare(scope, name, v, start);
   }
 
@@ -459,13 +492,13 @@ class Parser {
     EDGEC_TRY(std::vector<Arg> args, bind(*op, std::move(call), op_start));
 
     std::vector<Type> types;
-    std::vector<std::optional<MemoryPlace>> places;
+    std::vector<TypedPlace> places;
     const size_t types_start = s_.offset();
     if (s_.eat(':')) {
       do {
         EDGEC_TRY(TypedPlace t, typed_place());
-        types.push_back(std::move(t.type));
-        places.push_back(t.place);
+        types.push_back(t.type);
+        places.push_back(std::move(t));
       } while (s_.eat(','));
     } else if (!names.empty()) {
       EDGEC_TRY(types, inferred(scope.graph, *op, args, op_start));
@@ -477,7 +510,7 @@ class Parser {
     const auto results = scope.graph.node(n).results;
     for (size_t i = 0; i < results.size(); ++i) {
       EDGEC_TRY_VOID(declare(scope, declared[i].first, results[i], declared[i].second));
-      if (i < places.size()) scope.graph.value(results[i]).place = places[i];
+      if (i < places.size()) locate(scope, results[i], places[i]);
     }
     return {};
   }
@@ -495,7 +528,7 @@ class Parser {
       }
       EDGEC_TRY(another, more('}'));
     }
-    return {};
+    return link_aliases(scope);
   }
 
   Result<OutputSpec> output_spec() {

@@ -78,7 +78,7 @@ class Printer {
     out += ")";
     for (size_t i = 0; i < n.results.size(); ++i) {
       const Value& v = g.value(n.results[i]);
-      out += (i ? ", " : " : ") + str(v.type) + place(v);
+      out += (i ? ", " : " : ") + str(v.type) + place(g, v);
     }
     return out;
   }
@@ -90,7 +90,7 @@ class Printer {
     size_t width = 0;
     for (size_t i = 0; i < g.inputs.size(); ++i) {
       const Value& v = g.value(g.inputs[i]);
-      inputs.push_back(fmt::format("%{}: {}{}", v.name, str(v.type), place(v)));
+      inputs.push_back(fmt::format("%{}: {}{}", v.name, str(v.type), place(g, v)));
       if (m) inputs.back() += " = " + input_spec(*m, m->inputs[i]);
       width += inputs.back().size() + 2;
     }
@@ -136,7 +136,12 @@ class Printer {
       out.push_back(fmt::format("[{}, {}]", quoted(s.key), quoted({reinterpret_cast<const char*>(s.value.data()), s.value.size()})));
     return fmt::format("[{}]", fmt::join(out, ", "));
   }
-  static std::string place(const Value& v) { return v.place ? fmt::format(" @{}+{}", v.place->memory_id, v.place->offset) : std::string(); }
+  static std::string place(const Graph& g, const Value& v) {
+    std::string out;
+    if (v.inside) out = fmt::format(" in %{}+{}", g.value(v.inside->of).name, v.inside->offset);
+    if (v.place) out += fmt::format(" @{}+{}", v.place->memory_id, v.place->offset);
+    return out;
+  }
 
   std::string input_spec(const Method& m, const InputSpec& s) const {
     return input_kind(m, s) + (s.persistent ? "" : " transient") + (s.mutated ? " mutated" : "");

@@ -138,7 +138,19 @@ class Comparison {
       for (size_t i = 0; i < x.results.size(); ++i)
         if (!values(a, x.results[i], b, y.results[i], pairs)) return false;
     }
-    return arg_lists(a, a.outputs, b, b.outputs);
+    return aliases(a, b, pairs) && arg_lists(a, a.outputs, b, b.outputs);
+  }
+
+  bool aliases(const Graph& a, const Graph& b, const Pairs& pairs) {
+    for (const auto& [x, y] : pairs) {
+      const auto &v = a.value(x).inside, &w = b.value(y).inside;
+      const auto same = [&] {
+        const auto of = pairs.find(v->of);
+        return of != pairs.end() && of->second == w->of && v->offset == w->offset;
+      };
+      if (v.has_value() != w.has_value() || (v && !same())) return differ("memory of %" + a.value(x).name, "one alias", "another");
+    }
+    return true;
   }
 
   bool arg_lists(const Graph& a, const ArgList& x, const Graph& b, const ArgList& y) {

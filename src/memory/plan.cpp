@@ -51,10 +51,11 @@ Result<Plan> plan(Method& m, const PlanOptions& options) {
     g.value(b.value).place = MemoryPlace{1, b.offset};
     p.arena_bytes = std::max(p.arena_bytes, b.offset + b.bytes);
   }
+  const Storage storage(g);
   for (uint32_t i = 0; i < g.value_count(); ++i) {
     const ValueId v(i);
-    const ValueId root = g.type(v).is_tensor() ? memory_root(g, v) : v;
-    if (root != v) g.value(v).place = g.value(root).place;
+    const auto [root, offset] = storage.of(v);
+    if (const auto& place = g.value(root).place; place && root != v) g.value(v).place = MemoryPlace{place->memory_id, place->offset + offset};
   }
   p.arena_bytes = aligned(p.arena_bytes, options.alignment);
   p.max_live_bytes = max_live(blocks, options.alignment);

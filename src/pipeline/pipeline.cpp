@@ -41,7 +41,8 @@ constexpr std::string_view kOrder[] = {
     "bind-weights", "decompose",                                                                        // -> Core
     "fuse-quantized", "quantized-io", "fuse-linear", "fold-constants", "remove-noop", "cse", "remove-dead", "unify-dtypes", "cse", "dim-order",  // -> Edge
     "remove-dead", kPartition,                                                                          // -> Backend
-    "inline-control-flow", "write-back", "materialize-symbols", "remove-dead"};          // -> Exec
+    "inline-control-flow", "write-back", "materialize-symbols", "remove-dead",                           // -> Exec
+    "reorder", "alias-views", "place-results", "write-in-place", "concat-in-place", "reuse-operands"};          // less memory to plan
 // clang-format on
 
 // The first node that uses an input: where a message about the input points to.
@@ -110,8 +111,9 @@ Status to_backend(Program& program, const Options& options, Outcome& out) {
 }  // namespace
 
 bool is_lever(std::string_view pass) {
-  constexpr std::string_view kLevers[] = {"bind-weights",   "fuse-linear", "fuse-quantized", "remove-noop",
-                                          "fold-constants", "cse",         "remove-dead"};
+  constexpr std::string_view kLevers[] = {
+      "bind-weights", "fuse-linear", "fuse-quantized", "remove-noop",    "fold-constants",  "cse",           "remove-dead",
+      "reorder",      "alias-views", "place-results",  "write-in-place", "concat-in-place", "reuse-operands"};
   return std::find(std::begin(kLevers), std::end(kLevers), pass) != std::end(kLevers);
 }
 
@@ -132,6 +134,8 @@ Status lower_to(Program& program, Stage stage, const Options& options, Outcome& 
   passes::PassContext cx;
   cx.guards = options.guards;
   cx.quantized_io = options.quantized_io;
+  cx.alloc_graph_input = options.plan.alloc_graph_input;
+  cx.alloc_graph_output = options.plan.alloc_graph_output;
   EDGEC_TRY_VOID(apply_bounds(program, options));
   if (options.on_stage) EDGEC_TRY_VOID(options.on_stage(program.stage, program));
   const Stage start = program.stage;

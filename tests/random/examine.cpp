@@ -17,8 +17,13 @@ namespace {
 
 using Outputs = std::vector<runtime::Value>;  // of all calls
 
-// Passes that --no-pass switches off. All but fuse-linear only move data or leave out work.
-const std::set<std::string> kLevers = {"fuse-linear", "remove-noop", "fold-constants", "cse", "remove-dead"};
+// Passes that --no-pass switches off. All but fuse-linear only move data, leave out work or share memory.
+std::set<std::string> levers() {
+  std::set<std::string> out;
+  for (const passes::PassInfo& pass : passes::all_passes())
+    if (pipeline::is_lever(pass.name)) out.insert(pass.name);
+  return out;
+}
 
 Finding of_failure(const Failure& f) { return {f.kind == ErrorKind::Internal ? "internal" : "refused", f.message}; }
 
@@ -163,7 +168,7 @@ Finding examine(const Program& program) {
   if (auto f = check_text(program); !f.ok()) return f;
 
   std::set<std::string> fusing = {"fuse-linear"};
-  auto plain = compiled(program, kLevers), kept = compiled(program, fusing), all = compiled(program, {});
+  auto plain = compiled(program, levers()), kept = compiled(program, fusing), all = compiled(program, {});
   for (const auto* r : {&plain, &kept, &all})
     if (!*r && r->failure().kind == ErrorKind::Internal) return of_failure(r->failure());
   if (static_cast<bool>(plain) != static_cast<bool>(kept) || static_cast<bool>(plain) != static_cast<bool>(all))

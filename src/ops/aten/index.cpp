@@ -637,10 +637,12 @@ void define_index(Table& ops) {
   ops.define("aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor")
       .dtype(same_as("self"))
       .shape(shape_of("self"))
+      .in_place_ok()
       .kernel("select_scatter.out");
   ops.define("aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor")
       .dtype(same_as("self"))
       .shape(shape_of("self"))
+      .in_place_ok()
       .kernel("slice_scatter.out");
   ops.define("aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor")
       .dtype(same_as("self"))

@@ -52,6 +52,7 @@ void define_with_kernels(Table& ops) {
       .shape(broadcast_of(kBoth))
       .preserves_layout()
       .promotes(kBoth, true)
+      .in_place_ok()
       .kernel("atan2.out");
   ops.in_place("aten::atan2_(Tensor(a!) self, Tensor other) -> Tensor(a!)");
   ops.define("aten::logit(Tensor self, float? eps=None) -> Tensor")

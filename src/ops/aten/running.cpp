@@ -161,6 +161,7 @@ void define_running(Table& ops) {
   ops.define("aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor")
       .dtype(summed_dtype)
       .shape(shape_of("self"))
+      .in_place_ok()
       .kernel("cumsum.out", {"dtype"})
       .expand([](Builder& b, const Call& c) -> Values {
         const TensorType x = c.tensor("self");

@@ -1,0 +1,13 @@
+#pragma once
+#include <edgec/pass.h>
+
+namespace edgec::passes {
+
+// What the passes that share memory do to one method (each pass has a file of its own).
+void alias_views(Method& m, const PassContext& cx);
+void place_results(Method& m, const PassContext& cx);
+void write_in_place(Method& m, const PassContext& cx);
+void concat_in_place(Method& m, const PassContext& cx);
+void reuse_operands(Method& m, const PassContext& cx);
+
+}  // namespace edgec::passes
