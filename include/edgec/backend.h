@@ -68,6 +68,8 @@ class Backend {
   virtual BackendTraits traits(const CompileSpecs&) const { return {}; }
   // Composite operators that stay whole until the backend has seen them ("aten.layer_norm").
   virtual std::vector<std::string> keeps_whole(const CompileSpecs&) const { return {}; }
+  // Graphs in text form (one method each, the outputs last) of which the backend takes whole matches only. None: any nodes together.
+  virtual std::vector<std::string> patterns(const CompileSpecs&) const { return {}; }
   // Why the backend leaves a node of `g` (the method's graph or a sub-graph) to the runtime's kernels: a sentence. Nothing: it takes it.
   virtual std::optional<std::string> refuses(const Method& m, const Graph& g, NodeId n, const CompileSpecs&) const = 0;
   // Compiles a region: a method of its own in the Edge dialect. Weights that moved in are inputs with data; what crosses the border are

@@ -33,4 +33,24 @@ class CapabilityPartitioner : public Partitioner {
   CompileSpecs specs_;
 };
 
+// Takes matches of graphs, the first pattern first; each match is a region of its own. Operators and plain arguments must be equal, what
+// a match makes inside must not be used outside, and the backend must not refuse a node.
+class PatternPartitioner : public Partitioner {
+ public:
+  // Fails when a pattern does not parse.
+  static Result<std::shared_ptr<const Partitioner>> create(std::shared_ptr<const Backend> backend, CompileSpecs specs,
+                                                           const std::vector<std::string>& patterns);
+  std::shared_ptr<const Backend> backend() const override { return backend_; }
+  const CompileSpecs& compile_specs() const override { return specs_; }
+  NodeMap<Choice> choose(const Method& m, const Graph& g) const override;
+
+ private:
+  std::shared_ptr<const Backend> backend_;
+  CompileSpecs specs_;
+  std::vector<std::shared_ptr<const Program>> patterns_;
+};
+
+// By the backend's patterns where it has some, else by what it refuses.
+Result<std::shared_ptr<const Partitioner>> partitioner_for(std::shared_ptr<const Backend> backend, CompileSpecs specs);
+
 }  // namespace EDGEC_API

@@ -11,7 +11,9 @@ namespace passes EDGEC_API {
 // What a pass may ask for and where it reports.
 struct PassContext {
   Diagnostics diag;
-  bool guards = true;         // range checks at the program's start
+  bool guards = true;  // range checks at the program's start
+  // Composite operators that decomposition leaves to a backend; none: it leaves nothing.
+  std::function<bool(const Method&, const Graph&, NodeId)> keeps_whole;
   bool quantized_io = false;  // integers at the border where the method quantizes there
   // Whether the program has memory for inputs and outputs; otherwise the caller gives it.
   bool alloc_graph_input = true, alloc_graph_output = true;

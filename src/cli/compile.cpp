@@ -24,7 +24,7 @@ namespace {
 
 struct CompileArgs {
   std::string model, output;
-  std::vector<std::string> methods, constants, bounds, disabled, dumps, ops, plugins, backends;
+  std::vector<std::string> methods, constants, bounds, disabled, dumps, ops, plugins, backends, passes;
   std::string depfile, report;
   bool whole_graph = false, no_guards = false, quantized_io = false, timings = false, quiet = false, no_alloc_input = false,
        no_alloc_output = false, verify_passes = false;
@@ -80,7 +80,23 @@ Result<std::shared_ptr<const Partitioner>> partitioner_of(const std::string& tex
   const auto backend = Extensions::global().find_backend(name);
   if (!backend) return usage_error(fmt::format("error: --backend {}: no such backend; `edgec backends` lists them", name));
   EDGEC_TRY(CompileSpecs specs, backend->parse_options(options));
-  return std::shared_ptr<const Partitioner>(std::make_shared<CapabilityPartitioner>(backend, std::move(specs)));
+  return partitioner_for(backend, std::move(specs));
+}
+
+// A pass of an extension, or one of ours that may run on the Edge graph once more.
+Result<passes::PassInfo> pass_named(const std::string& name) {
+  if (const auto* pass = Extensions::global().find_pass(name)) {
+    if (pass->from != Stage::Edge && pass->from != Stage::Backend)
+      return usage_error(
+          fmt::format("error: --pass {}: it runs on the {} graph, not on the edge or backend graph", name, edgec::name(pass->from)));
+    return *pass;
+  }
+  const auto* pass = passes::find_pass(name);
+  if (!pass || !pipeline::is_lever(name))
+    return usage_error(fmt::format("error: --pass {}: no such pass; `edgec passes` lists them", name));
+  passes::PassInfo again = *pass;
+  again.from = again.to = Stage::Edge;
+  return again;
 }
 
 Result<pipeline::Options> options_of(const CompileArgs& args) {
@@ -98,6 +114,10 @@ Result<pipeline::Options> options_of(const CompileArgs& args) {
     if (!passes::find_pass(p)) return usage_error(fmt::format("error: --no-pass {}: no such pass; `edgec passes` lists them", p));
     if (!pipeline::is_lever(p)) return usage_error(fmt::format("error: --no-pass {}: no program can be made without this pass", p));
     o.disabled_passes.insert(p);
+  }
+  for (const std::string& p : args.passes) {
+    EDGEC_TRY(passes::PassInfo pass, pass_named(p));
+    o.passes.push_back(std::move(pass));
   }
   for (const std::string& b : args.backends) {
     EDGEC_TRY(auto partitioner, partitioner_of(b));
@@ -184,6 +204,7 @@ Status compile(const CompileArgs& args) {
   EDGEC_TRY(auto program, pipeline::load(methods, timings));
   EDGEC_TRY_VOID(add_constants(*program, args));
   EDGEC_TRY(pipeline::Outcome out, pipeline::compile(*program, options));
+  if (!args.quiet) fmt::print(stderr, "{}", printable(delegation_summary(*program, out)));
   if (!out.warnings.empty() && !args.quiet) fmt::print(stderr, "{}\n", printable(out.warnings));
   EDGEC_TRY_VOID(pipeline::write_file(out.emitted.program, args.output, options.write));
   timings.insert(timings.end(), out.timings.begin(), out.timings.end());
@@ -231,6 +252,8 @@ void add_compile_command(CLI::App& app, Invocation& invocation) {
   cmd->add_flag("--quantized-io", args->quantized_io,
                 "inputs that the model quantizes first, and outputs that it dequantizes last, are integers; constant methods\n"
                 "forward_input0_scale, _zp, _quant_min, _quant_max and _dtype give the parameters");
+  repeatable("--pass", args->passes, "NAME",
+             "run this pass on the Edge or Backend graph: one of a plugin, or an optimizing pass once more; repeatable");
   repeatable("--no-pass", args->disabled, "NAME", "leave out an optimizing pass; repeatable; see `edgec passes`");
   repeatable("--ops", args->ops, "FILE", "user operators: schema, shapes, dtypes and kernel of each as text; repeatable");
   add_plugin_option(*cmd, args->plugins);

@@ -68,6 +68,7 @@ class GraphPartition {
   void leave(NodeId n, std::string reason) {
     color_[n.index] = 0;
     const Node& node = g_.node(n);
+    reasons_[n] = reason;
     report_.left.push_back({m_.name, &g_, n, node.loc, node.op->name(), backend_.name(), std::move(reason)});
   }
 
@@ -106,6 +107,20 @@ class GraphPartition {
                   fmt::format("method {} has {} parts that cannot be one delegate of {}", m_.name, regions_.nodes.size(), backend_.name()));
   }
 
+  // One for every node outside; what `report_` says of it is the reason.
+  void report_breaks(int32_t r, LoweredId lowered) {
+    std::unordered_set<NodeId> seen;
+    for (NodeId n : regions_.nodes[static_cast<size_t>(r)])
+      for (NodeId user : deps_.users[n.index]) {
+        const int32_t other = regions_.of[user.index];
+        const Node& node = g_.node(user);
+        if (other == r || stays(node) || !seen.insert(user).second) continue;
+        std::string reason =
+            other < 0 ? reasons_[user] : "it is part of another region, and one region of both would need a result of its own first";
+        report_.breaks.push_back({m_.name, lowered, node.loc, node.op->name(), std::move(reason)});
+      }
+  }
+
   Status replace() {
     std::unordered_map<ValueId, ValueId> stands_for;
     std::vector<bool> drop_output(g_.outputs.size(), false);
@@ -122,6 +137,7 @@ class GraphPartition {
         if (auto it = stands_for.find(v); it != stands_for.end()) v = it->second;
       auto made = call(g_, now, traits_.sym_inputs, lowered, location_of(step.region));
       stands_for.insert(made.begin(), made.end());
+      report_breaks(step.region, lowered);
       for (size_t i : border.state_outputs) drop_output[i] = true;
       drop_input.insert(border.states.begin(), border.states.end());
     }
@@ -192,6 +208,7 @@ class GraphPartition {
   Dependencies deps_;
   Regions regions_;
   std::vector<Border> borders_;
+  NodeMap<std::string> reasons_;
 };
 
 // The graph, then the branches and loop bodies that the backend did not take with it.
@@ -220,10 +237,19 @@ void Report::prune(const Program& program) {
   std::erase_if(left, [&](const Left& l) { return !present[l.graph].count(l.node); });
 }
 
-Status lower(Program& program, const Partitioner& partitioner, bool whole_graph, Report& report) {
+std::string Left::str() const {
+  return fmt::format("{}: {}: {} does not take it: {}", loc ? loc->str() : "<unknown>", op, backend, reason);
+}
+
+std::string Break::str() const {
+  return fmt::format("{}: delegate {} of {} ends before {}: {}", loc ? loc->str() : "<unknown>", lowered.index, method, op, reason);
+}
+
+Status lower(Program& program, const Partitioner& partitioner, const LowerOptions& options, Report& report) {
   Diagnostics diag;
   for (auto& m : program.methods) {
-    EDGEC_TRY_VOID(lower_graph(*m, *m->graph, partitioner, whole_graph, report, diag));
+    if (!options.only_method.empty() && m->name != options.only_method) continue;
+    EDGEC_TRY_VOID(lower_graph(*m, *m->graph, partitioner, options.whole_graph, report, diag));
     remove_dead_nodes(*m->graph);
     remove_unused_weights(*m);
   }

@@ -21,7 +21,7 @@ bool runs(const OpDef& op) {
 
 class Decomposer {
  public:
-  Decomposer(Graph& g, PassContext& cx) : rw_(g), g_(g), cx_(cx), budget_(200'000 + 200 * g.node_count()) {}
+  Decomposer(const Method& m, Graph& g, PassContext& cx) : rw_(g), m_(m), g_(g), cx_(cx), budget_(200'000 + 200 * g.node_count()) {}
 
   void run() {
     for (NodeId id = g_.first(); id;) id = visit(id);
@@ -40,6 +40,7 @@ class Decomposer {
     rw_.refresh(id);
     const Node& n = g_.node(id);
     const NodeId next = n.next;
+    if (cx_.keeps_whole && cx_.keeps_whole(m_, g_, id)) return next;
     if (n.op->expand) {
       if (budget_-- == 0) {
         cx_.diag.error(n.loc, fmt::format("operator {} expands without end", n.op->name()), "this is a bug in edgec; please report it");
@@ -126,6 +127,7 @@ class Decomposer {
   static bool is_open(Dim d) { return d.kind() == sym::Kind::Symbol && sym::upper_bound(d).value_or(INT64_MAX) > INT32_MAX; }
 
   Rewriter rw_;
+  const Method& m_;
   Graph& g_;
   PassContext& cx_;
   size_t budget_;
@@ -135,9 +137,9 @@ class Decomposer {
 
 Status decompose(Program& p, PassContext& cx) {
   std::map<std::string, Decomposer::Missing> missing;
-  EDGEC_TRY_VOID(for_each_graph(p, [&](Method&, Graph& g) -> Status {
+  EDGEC_TRY_VOID(for_each_graph(p, [&](Method& method, Graph& g) -> Status {
     remove_dead_nodes(g);
-    Decomposer d(g, cx);
+    Decomposer d(method, g, cx);
     d.run();
     for (auto& [name, m] : d.missing) {
       auto& all = missing[name];

@@ -1,10 +1,11 @@
 #include "pipeline/pipeline.h"
 #include "passes/registry.h"
+#include "pipeline/stopwatch.h"
+#include "pipeline/to_backend.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <iterator>
 
 #include "emit/verify.h"
@@ -17,20 +18,6 @@
 
 namespace edgec::pipeline {
 namespace {
-
-class Stopwatch {
- public:
-  Stopwatch(std::vector<Timing>& to, std::string what) : to_(to), what_(std::move(what)), start_(Clock::now()) {}
-  ~Stopwatch() { to_.push_back({std::move(what_), std::chrono::duration<double>(Clock::now() - start_).count()}); }
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
-
- private:
-  using Clock = std::chrono::steady_clock;
-  std::vector<Timing>& to_;
-  std::string what_;
-  Clock::time_point start_;
-};
 
 constexpr std::string_view kPartition = "partition";  // the step between passes in which regions become delegates
 
@@ -93,21 +80,6 @@ Status apply_bounds(Program& program, const Options& options) {
   return diag.has_errors() ? Status(diag.failure()) : Status();
 }
 
-Status to_backend(Program& program, const Options& options, Outcome& out) {
-  for (const auto& partitioner : options.partitioners) {
-    Stopwatch watch(out.timings, "partition for " + partitioner->backend()->name());
-    EDGEC_TRY_VOID(partition::lower(program, *partitioner, options.whole_graph, out.partition));
-    if (options.whole_graph) break;
-  }
-  program.stage = Stage::Backend;
-  if (!options.verify_every_pass) return {};
-  Diagnostics diag;
-  if (Status ok = verify(program, diag); !ok)
-    return internal_error(
-        fmt::format("the program is wrong after partition (a bug in edgec, please report it):\n{}", ok.failure().message));
-  return {};
-}
-
 }  // namespace
 
 bool is_lever(std::string_view pass) {
@@ -136,6 +108,7 @@ Status lower_to(Program& program, Stage stage, const Options& options, Outcome& 
   cx.quantized_io = options.quantized_io;
   cx.alloc_graph_input = options.plan.alloc_graph_input;
   cx.alloc_graph_output = options.plan.alloc_graph_output;
+  cx.keeps_whole = keeps_whole(options);
   EDGEC_TRY_VOID(apply_bounds(program, options));
   if (options.on_stage) EDGEC_TRY_VOID(options.on_stage(program.stage, program));
   const Stage start = program.stage;
@@ -143,9 +116,13 @@ Status lower_to(Program& program, Stage stage, const Options& options, Outcome& 
   for (std::string_view name : kOrder) {
     if (name == kPartition) {
       if (stage < Stage::Backend) break;
-      if (program.stage >= Stage::Backend) continue;
-      if (options.on_stage) EDGEC_TRY_VOID(options.on_stage(program.stage, program));
-      EDGEC_TRY_VOID(to_backend(program, options, out));
+      if (program.stage < Stage::Backend) {
+        if (options.on_stage) EDGEC_TRY_VOID(options.on_stage(program.stage, program));
+        EDGEC_TRY_VOID(run_user_passes(program, options.passes, cx, out.timings));
+        EDGEC_TRY_VOID(to_backend(program, options, cx, out));
+      }
+      if (program.stage == Stage::Backend) EDGEC_TRY_VOID(run_user_passes(program, options.passes, cx, out.timings));
+      if (stage == Stage::Backend) break;
       continue;
     }
     const passes::PassInfo* pass = passes::find_pass(name);

@@ -23,6 +23,7 @@ struct Options {
   bool verify_every_pass = false;                                // the stage's rules after each pass, not only at the end of each stage
   std::vector<std::shared_ptr<const Partitioner>> partitioners;  // asked in turn
   bool whole_graph = false;                                      // the first one takes all
+  std::vector<passes::PassInfo> passes;                          // the user's, on the Edge or the Backend graph
   memory::PlanOptions plan;
   pte::WriteOptions write;
   std::function<Status(Stage, const Program&)> on_stage;  // dumps; called when a stage is reached
