@@ -38,12 +38,12 @@ struct EmitOptions {
 };
 
 struct GraphBundleFields {
-  Module module;                                      // required
-  std::optional<std::vector<TensorType>> inputs;      // positional; none: the module's own
-  Meta meta = {};                                     // none by default
-  std::map<std::string, DType> quant_io_dtypes = {};  // empty: quantization was skipped
-  std::vector<std::any> modality_inputs = {};         // opaque, handed on for encoders
-  std::optional<EmitOptions> executorch_config = {};  // overrides the pipeline's
+  Module module;                                                 // required
+  std::optional<std::vector<TensorType>> inputs = std::nullopt;  // positional; none: the module's own
+  Meta meta = {};                                                // none by default
+  std::map<std::string, DType> quant_io_dtypes = {};             // empty: quantization was skipped
+  std::vector<std::any> modality_inputs = {};                    // opaque, handed on for encoders
+  std::optional<EmitOptions> executorch_config = {};             // overrides the pipeline's
 };
 
 // One deployed graph on its way from quantization to compilation. Frozen: made once, then only read.

@@ -47,16 +47,13 @@ const Soc* find_soc(SocModel model) {
 std::string_view name(SocModel model) { return model == SocModel::UNKNOWN_SM ? "UNKNOWN_SM" : text_of(kSocs, model); }
 std::string_view name(BackendType backend) { return text_of(kBackends, backend); }
 
-Result<SocModel> resolve_soc_model(std::string_view text) { return value_of(kSocs, text, "chipset"); }
-Result<BackendType> resolve_backend_type(std::string_view text) { return value_of(kBackends, text, "backend type"); }
-
 Result<SocModel> resolve_soc_model(const SocModelOrText& model) {
-  if (const auto* text = std::get_if<std::string_view>(&model)) return resolve_soc_model(*text);
+  if (const auto* text = std::get_if<std::string_view>(&model)) return value_of(kSocs, *text, "chipset");
   return std::get<SocModel>(model);
 }
 
 Result<BackendType> resolve_backend_type(const BackendTypeOrText& backend) {
-  if (const auto* text = std::get_if<std::string_view>(&backend)) return resolve_backend_type(*text);
+  if (const auto* text = std::get_if<std::string_view>(&backend)) return value_of(kBackends, *text, "backend type");
   return std::get<BackendType>(backend);
 }
 

@@ -52,8 +52,6 @@ std::string_view name(SocModel);     // empty when there is none
 std::string_view name(BackendType);  // "htp"
 
 // Exact, case-sensitive names; a failure (kind Usage) lists the valid ones. An enum passes as it is.
-Result<SocModel> resolve_soc_model(std::string_view text);
-Result<BackendType> resolve_backend_type(std::string_view text);
 using SocModelOrText = std::variant<std::string_view, SocModel>;
 using BackendTypeOrText = std::variant<std::string_view, BackendType>;
 Result<SocModel> resolve_soc_model(const SocModelOrText&);

@@ -248,14 +248,14 @@ TEST(GenaiSpecs, SharedBuffersAreOnUnlessSwitchedOff) {
 
 TEST(GenaiSpecs, NamesAreExactAndFailuresListThem) {
   EXPECT_EQ(*resolve_soc_model("SM8750"), SocModel::SM8750);
-  EXPECT_EQ(*resolve_soc_model(SocModelOrText(SocModel::SM8350)), SocModel::SM8350);
+  EXPECT_EQ(*resolve_soc_model(SocModel::SM8350), SocModel::SM8350);
   for (const char* wrong : {"sm8750", "SM8750 ", "", "UNKNOWN_SM"}) {
     const auto r = resolve_soc_model(wrong);
     ASSERT_FALSE(r) << wrong;
     for (const Soc& soc : all_socs()) EXPECT_NE(r.failure().message.find(soc.text), std::string::npos);
   }
   EXPECT_EQ(*resolve_backend_type("htp"), BackendType::Htp);
-  EXPECT_EQ(*resolve_backend_type(BackendTypeOrText(BackendType::Gpu)), BackendType::Gpu);
+  EXPECT_EQ(*resolve_backend_type(BackendType::Gpu), BackendType::Gpu);
   const auto wrong = resolve_backend_type("HTP");
   ASSERT_FALSE(wrong);
   for (const char* valid : {"undefined", "gpu", "htp", "dsp", "lpai"}) EXPECT_NE(wrong.failure().message.find(valid), std::string::npos);
