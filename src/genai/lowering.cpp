@@ -3,6 +3,8 @@
 #include <edgec/extensions.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "genai/qnn_options.h"
 #include "genai/quant_io.h"
 #include "pipeline/pipeline.h"
@@ -31,6 +33,8 @@ class CompilerLowering final : public Lowering {
     pipeline::Options options;
     options.plan.alloc_graph_input = request.emit.alloc_graph_input;
     options.plan.alloc_graph_output = request.emit.alloc_graph_output;
+    const auto quantized = [](const LoweringGraph& graph) { return graph.quant_io.has_value(); };
+    options.quantized_io = request.emit.quantized_io && std::any_of(request.graphs.begin(), request.graphs.end(), quantized);
     if (backend) return model_error(fmt::format("error: this edgec cannot lower to {} yet", backend->name()));
     EDGEC_TRY(auto program, program_of(request));
     EDGEC_TRY(const pipeline::Outcome out, pipeline::compile(*program, options));
@@ -52,7 +56,7 @@ Result<std::unique_ptr<Program>> program_of(const LoweringRequest& request) {
     auto copy = clone(*graph.module);
     std::unique_ptr<Method> method = std::move(copy->methods[0]);
     method->name = graph.method;
-    if (graph.quant_io && request.emit.quantized_io) EDGEC_TRY_VOID(quantize_io(*method, *graph.quant_io, constants));
+    if (graph.quant_io) EDGEC_TRY_VOID(add_quant_attributes(*method, *graph.quant_io, constants));
     program->methods.push_back(std::move(method));
   }
   for (const auto& [constant, values] : constants) program->constant_methods.push_back({constant, values});

@@ -1,14 +1,12 @@
 #include "genai/quant_io.h"
 
-#include <edgec/rewriter.h>
+#include <edgec/op.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 
 namespace edgec::genai {
 namespace {
-
-using passes::Rewriter;
 
 std::optional<int64_t> size_at(const TensorType& t, size_t from_the_end) {
   if (t.rank() < from_the_end) return std::nullopt;
@@ -20,79 +18,18 @@ std::optional<DType> dtype_argument(const Call& c) {
   return dtype ? std::optional(*dtype) : std::nullopt;
 }
 
-bool is_op(const Node& n, std::string_view op) { return n.op->name() == op; }
-constexpr std::string_view kQuantize = "quantized_decomposed.quantize_per_tensor",
-                           kDequantize = "quantized_decomposed.dequantize_per_tensor";
-
-// The quantizations of a graph input when nothing else uses it and all are alike.
-std::vector<NodeId> only_quantizations(const Graph& g, ValueId input, DType tag) {
-  std::vector<NodeId> found;
-  for (NodeId id = g.first(); id; id = g.next(id)) {
-    const Node& n = g.node(id);
-    bool uses = false;
-    for (const Arg& a : n.args) for_each_value(a, [&](const ValueId& v) { uses = uses || v == input; });
-    if (!uses) continue;
-    if (!is_op(n, kQuantize) || dtype_argument(Call(g, *n.op, n.args)) != tag) return {};
-    if (!found.empty() && g.node(found[0]).args != n.args) return {};
-    found.push_back(id);
-  }
-  for (const Arg& a : g.outputs) {
-    bool returned = false;
-    for_each_value(a, [&](const ValueId& v) { returned = returned || v == input; });
-    if (returned) return {};
-  }
-  return found;
-}
-
-void quantize_inputs(Method& m, const DecoderShapes& shapes, const QuantIoDtypes& dtypes) {
-  Graph& g = *m.graph;
-  Rewriter rw(g);
-  for (size_t i = 0; i < m.inputs.size(); ++i) {
-    const ValueId input = g.inputs[i];
-    if (m.inputs[i].kind != InputSpec::Kind::UserInput || !g.type(input).is_tensor()) continue;
-    const auto tag = tag_of(g.tensor(input), shapes, dtypes);
-    if (!tag || *tag == g.tensor(input).dtype) continue;
-    const std::vector<NodeId> quantizations = only_quantizations(g, input, *tag);
-    if (quantizations.empty()) continue;
-    g.value(input).type.tensor.dtype = *tag;
-    for (const NodeId id : quantizations) rw.replace_node(id, std::array{input});
-  }
-  for (const NodeId id : g.nodes_in_order()) rw.refresh(id);
-  rw.finish();
-}
+constexpr std::string_view kDequantize = "quantized_decomposed.dequantize_per_tensor";
 
 // Scale, zero point, least and largest value, dtype.
 std::vector<Arg> attributes_of(const Call& c) {
   std::vector<Arg> out;
-  for (const char* name : {"scale", "zero_point", "quant_min", "quant_max"}) out.push_back(c.arg(name));
+  for (const char* parameter : {"scale", "zero_point", "quant_min", "quant_max"}) out.push_back(c.arg(parameter));
   if (const auto dtype = dtype_argument(c)) out.emplace_back(std::string(torch_name(*dtype)));
   return out;
 }
 
 void set_if_missing(Meta& meta, const std::string& name, std::vector<Arg> values) {
   if (!meta.contains(name)) meta.set(name, std::move(values));
-}
-
-void quantize_outputs(Method& m, const DecoderShapes& shapes, const QuantIoDtypes& dtypes, Meta& meta) {
-  Graph& g = *m.graph;
-  size_t caches = 0;
-  for (size_t i = 0; i < m.outputs.size(); ++i) {
-    if (m.outputs[i].kind != OutputSpec::Kind::UserOutput || !g.outputs[i].is_value()) continue;
-    const ValueId value = g.outputs[i].value();
-    const NodeId def = g.value(value).def;
-    if (!g.type(value).is_tensor() || !def || !is_op(g.node(def), kDequantize)) continue;
-    const Call c(g, *g.node(def).op, g.node(def).args);
-    const auto tag = tag_of(g.tensor(value), shapes, dtypes);
-    if (!tag || dtype_argument(c) != tag) continue;
-    const std::vector<Arg> attributes = attributes_of(c);
-    if (size_at(g.tensor(value), 1) == shapes.vocab_size) {
-      set_if_missing(meta, "get_logits_scale", {attributes[0]});
-      set_if_missing(meta, "get_logits_zero_point", {attributes[1]});
-    } else {
-      set_if_missing(meta, fmt::format("get_kv_output_{}_quant_attr", caches++), attributes);
-    }
-    g.outputs[i] = Arg(g.node(def).args[0].value());
-  }
 }
 
 }  // namespace
@@ -140,12 +77,31 @@ std::optional<DecoderShapes> decoder_shapes(const Method& m) {
   return tokens && mask && cache && logits ? std::optional(s) : std::nullopt;
 }
 
-Status quantize_io(Method& method, const QuantIoDtypes& dtypes, Meta& constant_methods) {
-  const auto shapes = decoder_shapes(method);
+Status add_quant_attributes(const Method& m, const QuantIoDtypes& dtypes, Meta& meta) {
+  const auto shapes = decoder_shapes(m);
   if (!shapes) return {};
-  quantize_inputs(method, *shapes, dtypes);
-  quantize_outputs(method, *shapes, dtypes, constant_methods);
-  remove_dead_nodes(*method.graph);
+  const Graph& g = *m.graph;
+  size_t caches = 0;
+  for (size_t i = 0; i < m.outputs.size(); ++i) {
+    if (m.outputs[i].kind != OutputSpec::Kind::UserOutput || !g.outputs[i].is_value()) continue;
+    const ValueId value = g.outputs[i].value();
+    const NodeId def = g.value(value).def;
+    if (!g.type(value).is_tensor() || !def || g.node(def).op->name() != kDequantize) continue;
+    const auto tag = tag_of(g.tensor(value), *shapes, dtypes);
+    if (!tag) continue;
+    const Call c(g, *g.node(def).op, g.node(def).args);
+    const auto dtype = dtype_argument(c);
+    if (dtype != tag)
+      return usage_error(fmt::format("output {} of {} is quantized to {}, quant_io_dtypes says {}", i, m.name,
+                                     dtype ? name(*dtype) : "something else", name(*tag)));
+    const std::vector<Arg> attributes = attributes_of(c);
+    if (g.tensor(value).rank() == 3) {
+      set_if_missing(meta, "get_logits_scale", {attributes[0]});
+      set_if_missing(meta, "get_logits_zero_point", {attributes[1]});
+    } else {
+      set_if_missing(meta, fmt::format("get_kv_output_{}_quant_attr", caches++), attributes);
+    }
+  }
   return {};
 }
 
