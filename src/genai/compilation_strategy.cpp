@@ -72,13 +72,13 @@ Result<CompileSpecs> specs_for(ArtifactKey key, const CompilationPlan& plan, Soc
   return QnnCompileSpecBuilder(args.enable_x86_64).build(soc, request, spec);
 }
 
-Result<CompilationOutputConfig> ExecuTorchCompilationStrategy::invoke(const PipelineContext&, const CompilationInputConfig& input) {
+PipelineResult<CompilationOutputConfig> ExecuTorchCompilationStrategy::invoke(const PipelineContext&, const CompilationInputConfig& input) {
   auto result = compile(input);
   if (!result) return as_stage_error(std::string(kCompilation), "compilation failed", result.failure());
   return result;
 }
 
-Result<CompilationOutputConfig> ExecuTorchCompilationStrategy::compile(const CompilationInputConfig& input) {
+PipelineResult<CompilationOutputConfig> ExecuTorchCompilationStrategy::compile(const CompilationInputConfig& input) {
   const auto missing = [](const char* what) {
     return failure_of(StageError(std::string(kCompilation), fmt::format("{} is missing", what)));
   };

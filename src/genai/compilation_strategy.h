@@ -27,10 +27,10 @@ class ExecuTorchCompilationStrategy final : public CompilationStrategy {
  public:
   ExecuTorchCompilationStrategy(std::shared_ptr<CompilerAdapter> adapter, CompilationPlan plan)
       : adapter_(std::move(adapter)), plan_(std::move(plan)) {}
-  Result<CompilationOutputConfig> invoke(const PipelineContext& context, const CompilationInputConfig& input) override;
+  PipelineResult<CompilationOutputConfig> invoke(const PipelineContext& context, const CompilationInputConfig& input) override;
 
  private:
-  Result<CompilationOutputConfig> compile(const CompilationInputConfig& input);
+  PipelineResult<CompilationOutputConfig> compile(const CompilationInputConfig& input);
   Status compile_group(ArtifactKey key, const std::vector<std::pair<GraphName, const GraphBundle*>>& graphs,
                        const CompilationInputConfig& input, ArtifactMap& artifacts);
   std::shared_ptr<CompilerAdapter> adapter_;

@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <cctype>
 
-#include "genai/errors.h"
-
 namespace edgec::genai {
 namespace {
 
@@ -58,7 +56,7 @@ PipelineContextBuilder& PipelineContextBuilder::with_extra_options(const Options
   return *this;
 }
 
-Result<PipelineContext> PipelineContextBuilder::build() const {
+PipelineResult<PipelineContext> PipelineContextBuilder::build() const {
   if (!prompt_error_.empty()) return failure_of(ConfigValidationError(prompt_error_), ErrorKind::Usage);
   std::vector<std::string> missing;
   if (model_name_.empty()) missing.emplace_back("model_name");

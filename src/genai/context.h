@@ -5,7 +5,7 @@
 #include <variant>
 #include <vector>
 
-#include <edgec/result.h>
+#include "genai/errors.h"
 
 namespace edgec::genai {
 
@@ -57,7 +57,7 @@ class PipelineContextBuilder {
   PipelineContextBuilder& with_prompt(const std::vector<PromptEntry>& prompts);
   PipelineContextBuilder& with_artifact_dir(std::string dir);
   PipelineContextBuilder& with_extra_options(const Options& options);
-  Result<PipelineContext> build() const;
+  PipelineResult<PipelineContext> build() const;
 
  private:
   std::string model_name_, soc_model_, artifact_dir_ = "./genai_artifacts";

@@ -5,7 +5,7 @@
 namespace edgec::genai {
 namespace {
 
-std::string stage_text(const std::string& stage, const std::string& message, const std::optional<Failure>& original) {
+std::string stage_text(const std::string& stage, const std::string& message, const std::optional<TypedFailure>& original) {
   std::string text = fmt::format("[{}] {}", stage, message);
   if (original) text += fmt::format(" (caused by {}: {})", type_name(*original), original->message);
   return text;
@@ -13,14 +13,14 @@ std::string stage_text(const std::string& stage, const std::string& message, con
 
 }  // namespace
 
-StageError::StageError(std::string stage_name, const std::string& message, std::optional<Failure> original)
+StageError::StageError(std::string stage_name, const std::string& message, std::optional<TypedFailure> original)
     : PipelineError(stage_text(stage_name, message, original)), stage_name_(std::move(stage_name)), original_(std::move(original)) {}
 
 EngineNotAvailableError::EngineNotAvailableError(std::string engine, const std::string& message)
     : PipelineError(fmt::format("Engine '{}' is not available{}{}", engine, message.empty() ? "" : ": ", message)),
       engine_(std::move(engine)) {}
 
-std::string type_name(const Failure& f) {
+std::string type_name(const TypedFailure& f) {
   if (error_as<StageError>(f)) return "StageError";
   if (error_as<ConfigValidationError>(f)) return "ConfigValidationError";
   if (error_as<EngineNotAvailableError>(f)) return "EngineNotAvailableError";
@@ -39,7 +39,7 @@ std::string type_name(const Failure& f) {
   }
 }
 
-Failure as_stage_error(const std::string& stage_name, const std::string& message, const Failure& failure) {
+TypedFailure as_stage_error(const std::string& stage_name, const std::string& message, const TypedFailure& failure) {
   if (error_as<StageError>(failure)) return failure;
   return failure_of(StageError(stage_name, message, failure), failure.kind);
 }

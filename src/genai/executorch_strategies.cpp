@@ -7,12 +7,12 @@
 namespace edgec::genai {
 namespace {
 
-Failure missing(std::string_view stage, const char* what) {
+TypedFailure missing(std::string_view stage, const char* what) {
   return failure_of(StageError(std::string(stage), fmt::format("{} is missing", what)));
 }
 
 template <class T>
-Result<T> with_stage(std::string_view stage, Result<T> result) {
+PipelineResult<T> with_stage(std::string_view stage, Result<T> result) {
   if (!result) return as_stage_error(std::string(stage), fmt::format("{} failed", stage), result.failure());
   return result;
 }
@@ -61,14 +61,15 @@ Result<InferenceOutputConfig> infer(DeviceRunnerAdapter& adapter, const Inferenc
 
 }  // namespace
 
-Result<ModelPreparationOutputConfig> ExecuTorchModelPreparationStrategy::invoke(const PipelineContext&,
-                                                                                const ModelPreparationInputConfig& input) {
+PipelineResult<ModelPreparationOutputConfig> ExecuTorchModelPreparationStrategy::invoke(const PipelineContext&,
+                                                                                        const ModelPreparationInputConfig& input) {
   if (!adapter_) return missing(kModelPreparation, "the model loader");
   if (input.model_name.empty()) return missing(kModelPreparation, "model_name");
   return with_stage(kModelPreparation, prepare(*adapter_, input));
 }
 
-Result<QuantizationOutputConfig> ExecuTorchQuantizationStrategy::invoke(const PipelineContext&, const QuantizationInputConfig& input) {
+PipelineResult<QuantizationOutputConfig> ExecuTorchQuantizationStrategy::invoke(const PipelineContext&,
+                                                                                const QuantizationInputConfig& input) {
   if (!adapter_) return missing(kQuantization, "the quantizer");
   if (!input.model_module) return missing(kQuantization, "model_module");
   if (!input.example_inputs) return missing(kQuantization, "example_inputs");
@@ -77,7 +78,7 @@ Result<QuantizationOutputConfig> ExecuTorchQuantizationStrategy::invoke(const Pi
   return with_stage(kQuantization, quantize(*adapter_, input));
 }
 
-Result<InferenceOutputConfig> ExecuTorchInferenceStrategy::invoke(const PipelineContext&, const InferenceInputConfig& input) {
+PipelineResult<InferenceOutputConfig> ExecuTorchInferenceStrategy::invoke(const PipelineContext&, const InferenceInputConfig& input) {
   if (!adapter_) return missing(kInference, "the device runner");
   if (!input.artifact_paths || input.artifact_paths->empty()) return missing(kInference, "artifact_paths");
   return with_stage(kInference, infer(*adapter_, input));

@@ -10,7 +10,7 @@ namespace edgec::genai {
 class ExecuTorchModelPreparationStrategy final : public ModelPreparationStrategy {
  public:
   explicit ExecuTorchModelPreparationStrategy(std::shared_ptr<ModelLoaderAdapter> adapter) : adapter_(std::move(adapter)) {}
-  Result<ModelPreparationOutputConfig> invoke(const PipelineContext& context, const ModelPreparationInputConfig& input) override;
+  PipelineResult<ModelPreparationOutputConfig> invoke(const PipelineContext& context, const ModelPreparationInputConfig& input) override;
 
  private:
   std::shared_ptr<ModelLoaderAdapter> adapter_;
@@ -19,7 +19,7 @@ class ExecuTorchModelPreparationStrategy final : public ModelPreparationStrategy
 class ExecuTorchQuantizationStrategy final : public QuantizationStrategy {
  public:
   explicit ExecuTorchQuantizationStrategy(std::shared_ptr<QuantizerAdapter> adapter) : adapter_(std::move(adapter)) {}
-  Result<QuantizationOutputConfig> invoke(const PipelineContext& context, const QuantizationInputConfig& input) override;
+  PipelineResult<QuantizationOutputConfig> invoke(const PipelineContext& context, const QuantizationInputConfig& input) override;
 
  private:
   std::shared_ptr<QuantizerAdapter> adapter_;
@@ -29,7 +29,7 @@ class ExecuTorchQuantizationStrategy final : public QuantizationStrategy {
 class ExecuTorchInferenceStrategy final : public InferenceStrategy {
  public:
   explicit ExecuTorchInferenceStrategy(std::shared_ptr<DeviceRunnerAdapter> adapter) : adapter_(std::move(adapter)) {}
-  Result<InferenceOutputConfig> invoke(const PipelineContext& context, const InferenceInputConfig& input) override;
+  PipelineResult<InferenceOutputConfig> invoke(const PipelineContext& context, const InferenceInputConfig& input) override;
 
  private:
   std::shared_ptr<DeviceRunnerAdapter> adapter_;

@@ -13,9 +13,9 @@ namespace edgec::genai {
 namespace {
 
 // The backend that a name stands for; null for "portable".
-Result<const Backend*> find_backend(const std::string& name) {
-  if (name == "portable") return nullptr;
-  const Backend* backend = Extensions::global().find_backend(name == "qnn" ? std::string(kQnnBackendId) : name);
+Result<std::shared_ptr<const Backend>> find_backend(const std::string& name) {
+  if (name == "portable") return std::shared_ptr<const Backend>();
+  auto backend = Extensions::global().find_backend(name == "qnn" ? std::string(kQnnBackendId) : name);
   if (backend) return backend;
   if (name == "qnn")
     return model_error(
@@ -29,13 +29,13 @@ class CompilerLowering final : public Lowering {
   explicit CompilerLowering(std::string backend) : backend_(std::move(backend)) {}
 
   Status lower(const LoweringRequest& request, const std::filesystem::path& output) const override {
-    EDGEC_TRY(const Backend* backend, find_backend(backend_));
+    EDGEC_TRY(const auto backend, find_backend(backend_));
     pipeline::Options options;
     options.plan.alloc_graph_input = request.emit.alloc_graph_input;
     options.plan.alloc_graph_output = request.emit.alloc_graph_output;
     const auto quantized = [](const LoweringGraph& graph) { return graph.quant_io.has_value(); };
     options.quantized_io = request.emit.quantized_io && std::any_of(request.graphs.begin(), request.graphs.end(), quantized);
-    if (backend) return model_error(fmt::format("error: this edgec cannot lower to {} yet", backend->name()));
+    if (backend) options.partitioners.push_back(std::make_shared<CapabilityPartitioner>(backend, request.compile_specs));
     EDGEC_TRY(auto program, program_of(request));
     EDGEC_TRY(const pipeline::Outcome out, pipeline::compile(*program, options));
     return pipeline::write_file(out.emitted.program, output.string(), options.write);

@@ -53,7 +53,7 @@ Result<GenAIPipeline> GenAIPipeline::from_proxy(const EngineProxy& proxy, const 
   return p;
 }
 
-Result<InferenceOutputConfig> GenAIPipeline::invoke(const PipelineContext& context) const {
+PipelineResult<InferenceOutputConfig> GenAIPipeline::invoke(const PipelineContext& context) const {
   ModelPreparationOutputConfig prepared;
   if (preparation_) {
     ModelPreparationInputConfig in(context.model_name(), context.soc_model());

@@ -21,7 +21,7 @@ class Strategy {
   using Input = In;
   using Output = Out;
   virtual ~Strategy() = default;
-  virtual Result<Out> invoke(const PipelineContext& context, const In& input) = 0;
+  virtual PipelineResult<Out> invoke(const PipelineContext& context, const In& input) = 0;
 };
 class ModelPreparationStrategy : public Strategy<ModelPreparationInputConfig, ModelPreparationOutputConfig> {};
 class QuantizationStrategy : public Strategy<QuantizationInputConfig, QuantizationOutputConfig> {};
@@ -34,7 +34,7 @@ class StageOf {
  public:
   StageOf(std::string_view name, std::shared_ptr<S> strategy) : name_(name), strategy_(std::move(strategy)) {}
   std::string_view name() const { return name_; }
-  Result<typename S::Output> invoke(const PipelineContext& context, const typename S::Input& input) const {
+  PipelineResult<typename S::Output> invoke(const PipelineContext& context, const typename S::Input& input) const {
     return strategy_->invoke(context, input);
   }
 
@@ -91,7 +91,7 @@ class GenAIPipeline {
   static Result<GenAIPipeline> from_proxy(const EngineProxy& proxy, const StrategyRegistry& registry,
                                           const std::set<std::string>& skip_stages = {});
   // A skipped stage contributes an empty output. Always gives an InferenceOutputConfig.
-  Result<InferenceOutputConfig> invoke(const PipelineContext& context) const;
+  PipelineResult<InferenceOutputConfig> invoke(const PipelineContext& context) const;
   std::vector<std::string_view> stages() const;
 
  private:

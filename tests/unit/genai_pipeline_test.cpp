@@ -183,7 +183,7 @@ TEST(GenaiNames, MapsKeepTheirOrder) {
 TEST(GenaiErrors, AllAreRootedInPipelineError) {
   static_assert(std::is_base_of_v<PipelineError, StageError> && std::is_base_of_v<PipelineError, ConfigValidationError> &&
                 std::is_base_of_v<PipelineError, EngineNotAvailableError>);
-  const Failure f = failure_of(StageError("compilation", "no model", usage_error("bad soc")));
+  const TypedFailure f = failure_of(StageError("compilation", "no model", usage_error("bad soc")));
   const auto* error = error_as<StageError>(f);
   ASSERT_NE(error, nullptr);
   EXPECT_NE(error_as<PipelineError>(f), nullptr);
@@ -231,7 +231,7 @@ struct Calls {
 
 struct FakePreparation final : ModelPreparationStrategy {
   explicit FakePreparation(Calls& c) : calls(c) {}
-  Result<ModelPreparationOutputConfig> invoke(const PipelineContext&, const ModelPreparationInputConfig& in) override {
+  PipelineResult<ModelPreparationOutputConfig> invoke(const PipelineContext&, const ModelPreparationInputConfig& in) override {
     calls.order.push_back("preparation:" + in.model_name + ":" + in.soc_model);
     ModelPreparationOutputConfig out;
     out.model_module = ModelSource("prepared.pt2");
@@ -242,7 +242,7 @@ struct FakePreparation final : ModelPreparationStrategy {
 };
 struct FakeQuantization final : QuantizationStrategy {
   FakeQuantization(Calls& c, bool quantizes) : calls(c), gives(quantizes) {}
-  Result<QuantizationOutputConfig> invoke(const PipelineContext&, const QuantizationInputConfig& in) override {
+  PipelineResult<QuantizationOutputConfig> invoke(const PipelineContext&, const QuantizationInputConfig& in) override {
     calls.quantization = in;
     QuantizationOutputConfig out;
     if (gives) out.quantized_model = ModelSource("quantized.pt2");
@@ -253,7 +253,7 @@ struct FakeQuantization final : QuantizationStrategy {
 };
 struct FakeCompilation final : CompilationStrategy {
   explicit FakeCompilation(Calls& c) : calls(c) {}
-  Result<CompilationOutputConfig> invoke(const PipelineContext&, const CompilationInputConfig& in) override {
+  PipelineResult<CompilationOutputConfig> invoke(const PipelineContext&, const CompilationInputConfig& in) override {
     calls.compilation = in;
     CompilationOutputConfig out;
     out.artifact_paths = ArtifactMap{{ArtifactKey::TextDecoder, "a.pte"}};
@@ -263,7 +263,7 @@ struct FakeCompilation final : CompilationStrategy {
 };
 struct FakeInference final : InferenceStrategy {
   explicit FakeInference(Calls& c) : calls(c) {}
-  Result<InferenceOutputConfig> invoke(const PipelineContext&, const InferenceInputConfig& in) override {
+  PipelineResult<InferenceOutputConfig> invoke(const PipelineContext&, const InferenceInputConfig& in) override {
     calls.inference = in;
     InferenceOutputConfig out;
     out.inference_results = std::vector<std::string>{"text"};
