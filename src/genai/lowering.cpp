@@ -35,7 +35,13 @@ class CompilerLowering final : public Lowering {
     options.plan.alloc_graph_output = request.emit.alloc_graph_output;
     const auto quantized = [](const LoweringGraph& graph) { return graph.quant_io.has_value(); };
     options.quantized_io = request.emit.quantized_io && std::any_of(request.graphs.begin(), request.graphs.end(), quantized);
-    if (backend) options.partitioners.push_back(std::make_shared<CapabilityPartitioner>(backend, request.compile_specs));
+    if (backend) {
+      CompileSpecs specs = request.compile_specs;
+      if (backend->id() != kQnnBackendId) {  // whose specs these are; other backends have theirs
+        EDGEC_TRY(specs, backend->parse_options({}));
+      }
+      options.partitioners.push_back(std::make_shared<CapabilityPartitioner>(backend, std::move(specs)));
+    }
     EDGEC_TRY(auto program, program_of(request));
     EDGEC_TRY(const pipeline::Outcome out, pipeline::compile(*program, options));
     return pipeline::write_file(out.emitted.program, output.string(), options.write);
