@@ -34,8 +34,10 @@ class SplitRows {
   SplitRows(Method& m, const PassContext& cx) : m_(m), cx_(cx) {}
 
   void run() {
+    std::vector<Chain> chains = wide_chains();
+    if (chains.empty()) return;
     const int64_t before = peak();
-    std::vector<Chain> chains = wide_chains(before);
+    std::erase_if(chains, [&](const Chain& c) { return width(*m_.graph, c.nodes.front()) < before / 2; });
     if (chains.empty()) return;
     auto whole = std::exchange(m_.graph, m_.graph->clone(m_.syms));
     const bool split = split_all(chains);
@@ -44,7 +46,7 @@ class SplitRows {
   }
 
  private:
-  std::vector<Chain> wide_chains(int64_t peak_bytes) const {
+  std::vector<Chain> wide_chains() const {
     const Graph& g = *m_.graph;
     const auto uses = g.use_counts();
     std::unordered_map<ValueId, NodeId> user;
@@ -52,7 +54,7 @@ class SplitRows {
       for (const Arg& a : g.node(id).args) for_each_value(a, [&](const ValueId& v) { user[v] = id; });
     std::vector<Chain> out;
     for (NodeId id = g.first(); id; id = g.next(id)) {
-      if (!is_linear(g, id) || upper_bound_bytes(g.tensor(g.node(id).results[0])).value_or(0) < peak_bytes / 2) continue;
+      if (!is_linear(g, id) || width(g, id) < kLeastGain) continue;
       Chain c{{id}, 0};
       const ValueId x = g.node(id).args[0].value();
       for (NodeId n = id;;) {
@@ -69,6 +71,7 @@ class SplitRows {
     return out;
   }
 
+  static int64_t width(const Graph& g, NodeId id) { return upper_bound_bytes(g.tensor(g.node(id).results[0])).value_or(0); }
   static bool is_linear(const Graph& g, NodeId id) {
     const Node& n = g.node(id);
     return n.op->name() == "aten.linear" && g.tensor(n.results[0]).is_static() && g.tensor(n.args[0].value()).is_static();
