@@ -1,4 +1,5 @@
 #pragma once
+#include <edgec/planner.h>
 #include <edgec/result.h>
 
 #include <cstdint>
@@ -43,13 +44,17 @@ class EDGEC_API ExportedProgram {
 struct EdgeCompileConfig {
   std::vector<std::string> disabled_passes;             // names as `edgec passes` lists them
   std::map<std::string, std::string> constant_methods;  // name -> JSON: a number, a bool, a string or a list of them
+  bool share_state = false;                             // mutable buffers of equal name are one state for all methods (memory id 2)
 };
 
-// How memory is planned: one arena (memory id 1) per method.
+// How memory is planned: each method by itself, in one arena (memory id 1) or in the layers given.
 struct MemoryPlanningPass {
-  bool alloc_graph_input = true;   // false: the caller's memory is used for inputs
-  bool alloc_graph_output = true;  // false: the caller gives memory for outputs
-  int64_t alignment = 16;          // bytes, a power of two
+  bool alloc_graph_input = true;      // false: the caller's memory is used for inputs
+  bool alloc_graph_output = true;     // false: the caller gives memory for outputs
+  bool alloc_mutable_buffers = true;  // false: whoever runs the program gives memory for state (docs/memory.md)
+  int64_t alignment = 16;             // of every offset, bytes, a power of two; a layer may ask for more
+  std::vector<MemoryLayer> layers;
+  std::shared_ptr<const MemoryPlanner> planner;  // the algorithm; null: `best`. Its answer is checked.
 };
 
 struct ExecutorchBackendConfig {

@@ -54,7 +54,7 @@ class Report {
       if (plans[i].name == m.name) list(outcome_.emitted.origins[i], [&](const auto& origin) { instruction(plans[i], origin); });
     const memory::Plan& plan = outcome_.plans[index];
     put("],\n \"memory\": {{\"planned_bytes\": {}, \"max_live_bytes\": {}, \"blocks\": [", plan.arena_bytes, plan.max_live_bytes);
-    list(plan.blocks, [&](const memory::Block& b) {
+    list(plan.blocks, [&](const memory::PlannedBlock& b) {
       const Value& v = m.graph->value(b.value);
       put("{{\"value\": {}, \"type\": {}, \"offset\": {}, \"bytes\": {}, \"first\": {}, \"last\": {}}}", quoted(v.name),
           quoted(str(v.type)), b.offset, b.bytes, b.first, b.last);

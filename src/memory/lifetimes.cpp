@@ -61,7 +61,7 @@ Result<std::vector<Block>> lifetimes(const Method& m, const PlanOptions& options
     const InputSpec& spec = m.inputs[i];
     const ValueId v = g.inputs[i];
     if (spec.is_weight()) {
-      if (spec.mutated) add(v, 0, end, nullptr);  // state lives on between calls
+      if (spec.mutated && options.alloc_mutable_buffers) add(v, 0, end, nullptr);  // state lives on between calls
     } else if (options.alloc_graph_input && uses[v.index] > 0) {
       add(v, 0, spec.mutated ? end : 0, nullptr);
     }

@@ -18,6 +18,7 @@ struct PlanOptions {
   int64_t alignment = 16;  // of every offset, bytes
   bool alloc_graph_input = true;
   bool alloc_graph_output = true;
+  bool alloc_mutable_buffers = true;
 };
 
 // The values of an Exec graph that need planned memory, with their lifetimes. Fails when a size has no upper bound, naming the symbol.

@@ -36,6 +36,7 @@ Result<ExportedProgram> load(const std::string& path) {
 struct EdgeProgramManager::Impl {
   std::unique_ptr<Program> program;
   std::set<std::string> disabled_passes;
+  bool share_state = false;
 };
 
 EdgeProgramManager::EdgeProgramManager(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -64,6 +65,7 @@ Result<EdgeProgramManager> to_edge(std::map<std::string, ExportedProgram> method
   }
   pipeline::Options options;
   options.disabled_passes = impl->disabled_passes;
+  options.plan.share_state = impl->share_state = config.share_state;
   pipeline::Outcome outcome;
   EDGEC_TRY_VOID(pipeline::lower_to(*impl->program, Stage::Edge, options, outcome));
   return EdgeProgramManager(std::move(impl));
@@ -80,13 +82,24 @@ ExecutorchProgramManager::ExecutorchProgramManager(ExecutorchProgramManager&&) n
 ExecutorchProgramManager& ExecutorchProgramManager::operator=(ExecutorchProgramManager&&) noexcept = default;
 ExecutorchProgramManager::~ExecutorchProgramManager() = default;
 
+static memory::PlanningOptions planning_options(const MemoryPlanningPass& pass) {
+  memory::PlanningOptions out;
+  out.alignment = std::max<int64_t>(pass.alignment, 16);
+  out.alloc_graph_input = pass.alloc_graph_input;
+  out.alloc_graph_output = pass.alloc_graph_output;
+  out.alloc_mutable_buffers = pass.alloc_mutable_buffers;
+  out.layers = pass.layers;
+  out.planner = pass.planner;
+  return out;
+}
+
 Result<ExecutorchProgramManager> EdgeProgramManager::to_executorch(const ExecutorchBackendConfig& config) const {
   auto impl = std::make_unique<ExecutorchProgramManager::Impl>();
   pipeline::Options options;
   options.disabled_passes = impl_->disabled_passes;
   options.guards = config.guards;
-  options.plan = {config.memory_planning_pass.alignment, config.memory_planning_pass.alloc_graph_input,
-                  config.memory_planning_pass.alloc_graph_output};
+  options.plan = planning_options(config.memory_planning_pass);
+  options.plan.share_state = impl_->share_state;
   options.write.segment_alignment = config.segment_alignment;
   const auto program = clone(*impl_->program);
   for (const auto& m : program->methods) impl->methods.push_back(m->name);

@@ -19,7 +19,7 @@ struct Options {
   bool guards = true;                     // range checks at the program's start
   std::set<std::string> disabled_passes;
   bool verify_every_pass = false;  // the stage's rules after each pass, not only at the end of each stage
-  memory::PlanOptions plan;
+  memory::PlanningOptions plan;
   pte::WriteOptions write;
   std::function<Status(Stage, const Program&)> on_stage;  // dumps; called when a stage is reached
 };
