@@ -70,7 +70,8 @@ void search_between(const Problem& p, int64_t enough, int64_t steps, Arrangement
   int64_t target = std::max(enough, effort.bound);
   int64_t open = effort.bound;  // below it nothing is possible, or nothing was found
   while (best.height > std::max(enough, open) && steps > 0) {
-    int64_t turn = best.height - open > 1 ? std::max<int64_t>(steps / 2, 1) : steps;
+    // A target that is given needs no proof that less is impossible.
+    int64_t turn = enough > effort.bound || best.height - open <= 1 ? steps : std::max<int64_t>(steps / 2, 1);
     const int64_t before = turn;
     const Verdict verdict = search(p, target, turn, best);
     steps -= before - turn;
