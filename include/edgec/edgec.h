@@ -1,6 +1,8 @@
 #pragma once
 #include <edgec/partitioner.h>
 #include <edgec/pass.h>
+#include <edgec/planner.h>
+#include <edgec/result.h>
 
 #include <cstdint>
 #include <map>
@@ -52,17 +54,21 @@ struct EdgeCompileConfig {
   // Inputs that the model quantizes first and outputs that it dequantizes last are integers; constant methods forward_input0_scale, _zp,
   // _quant_min, _quant_max and _dtype (likewise output) give the parameters.
   bool quantized_io = false;
+  bool share_state = false;  // mutable buffers of equal name are one state for all methods (memory id 2)
 };
 
-// How memory is planned: one arena (memory id 1) per method.
+// How memory is planned: each method by itself, in one arena (memory id 1) or in the layers given.
 struct MemoryPlanningPass {
-  bool alloc_graph_input = true;   // false: the caller's memory is used for inputs
-  bool alloc_graph_output = true;  // false: the caller gives memory for outputs
-  int64_t alignment = 16;          // bytes, a power of two
+  bool alloc_graph_input = true;      // false: the caller's memory is used for inputs
+  bool alloc_graph_output = true;     // false: the caller gives memory for outputs
+  bool alloc_mutable_buffers = true;  // false: whoever runs the program gives memory for state (docs/memory.md)
+  int64_t alignment = 16;             // of every offset, bytes, a power of two; a layer may ask for more
+  std::vector<MemoryLayer> layers = {};
+  std::shared_ptr<const MemoryPlanner> planner = nullptr;  // the algorithm; null: `best`. Its answer is checked.
 };
 
 struct ExecutorchBackendConfig {
-  std::vector<passes::PassInfo> passes;  // run on the Backend graph (`from` says so), each followed by the rules of the stage
+  std::vector<passes::PassInfo> passes = {};  // run on the Backend graph (`from` says so), each followed by the rules of the stage
   MemoryPlanningPass memory_planning_pass;
   bool guards = true;                // range checks of dynamic sizes at the program's start
   uint32_t segment_alignment = 128;  // bytes, a power of two

@@ -68,6 +68,7 @@ Result<EdgeProgramManager> EdgeProgramManager::lower(std::map<std::string, Expor
   options.quantized_io = config.quantized_io;
   options.partitioners = std::move(partitioners);
   options.passes = std::move(transform_passes);
+  options.plan.share_state = impl->share_state = config.share_state;
   pipeline::Outcome outcome;
   EDGEC_TRY_VOID(pipeline::lower_to(*impl->program, stage, options, outcome));
   impl->partition = std::move(outcome.partition);
@@ -113,13 +114,24 @@ ExecutorchProgramManager::ExecutorchProgramManager(ExecutorchProgramManager&&) n
 ExecutorchProgramManager& ExecutorchProgramManager::operator=(ExecutorchProgramManager&&) noexcept = default;
 ExecutorchProgramManager::~ExecutorchProgramManager() = default;
 
+static memory::PlanningOptions planning_options(const MemoryPlanningPass& pass) {
+  memory::PlanningOptions out;
+  out.alignment = std::max<int64_t>(pass.alignment, 16);
+  out.alloc_graph_input = pass.alloc_graph_input;
+  out.alloc_graph_output = pass.alloc_graph_output;
+  out.alloc_mutable_buffers = pass.alloc_mutable_buffers;
+  out.layers = pass.layers;
+  out.planner = pass.planner;
+  return out;
+}
+
 Result<ExecutorchProgramManager> EdgeProgramManager::to_executorch(const ExecutorchBackendConfig& config) const {
   auto impl = std::make_unique<ExecutorchProgramManager::Impl>();
   pipeline::Options options;
   options.disabled_passes = impl_->disabled_passes;
   options.guards = config.guards;
-  options.plan = {config.memory_planning_pass.alignment, config.memory_planning_pass.alloc_graph_input,
-                  config.memory_planning_pass.alloc_graph_output};
+  options.plan = planning_options(config.memory_planning_pass);
+  options.plan.share_state = impl_->share_state;
   options.write.segment_alignment = config.segment_alignment;
   options.passes = config.passes;
   const auto program = clone(*impl_->program);

@@ -9,6 +9,7 @@ namespace edgec {
 struct EdgeProgramManager::Impl {
   std::unique_ptr<Program> program;
   std::set<std::string> disabled_passes;
+  bool share_state = false;
   partition::Report partition;
 };
 

@@ -13,6 +13,8 @@
 #include "cli/input_file.h"
 #include "cli/plugins.h"
 #include "cli/report.h"
+#include "memory/layers.h"
+#include "memory/planners.h"
 #include "passes/registry.h"
 #include "pipeline/constants.h"
 #include "pipeline/pipeline.h"
@@ -25,9 +27,9 @@ namespace {
 struct CompileArgs {
   std::string model, output;
   std::vector<std::string> methods, constants, bounds, disabled, dumps, ops, plugins, backends, passes;
-  std::string depfile, report;
+  std::string depfile, report, planner, layers;
   bool whole_graph = false, no_guards = false, quantized_io = false, timings = false, quiet = false, no_alloc_input = false,
-       no_alloc_output = false, verify_passes = false;
+       no_alloc_output = false, no_alloc_state = false, share_state = false, verify_passes = false;
   int64_t align_plan = 16;
   uint32_t align_segments = 128;
 };
@@ -99,6 +101,18 @@ Result<passes::PassInfo> pass_named(const std::string& name) {
   return again;
 }
 
+Status choose_planner(const CompileArgs& args, memory::PlanningOptions& plan) {
+  if (!args.planner.empty()) {
+    EDGEC_TRY(const MemoryPlanner* planner, memory::find_planner(args.planner));
+    plan.planner = {planner, [](const MemoryPlanner*) {}};  // lives as long as the process
+  }
+  if (args.layers.empty()) return {};
+  EDGEC_TRY(const InputFile file, open_input(args.layers));
+  const std::span<const std::byte> bytes = file.file->bytes();
+  EDGEC_TRY(plan.layers, memory::parse_memory_layers({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file.name));
+  return {};
+}
+
 Result<pipeline::Options> options_of(const CompileArgs& args) {
   pipeline::Options o;
   for (const std::string& b : args.bounds) {
@@ -134,6 +148,9 @@ Result<pipeline::Options> options_of(const CompileArgs& args) {
   if (args.align_plan < 1 || (args.align_plan & (args.align_plan - 1)) != 0) return usage_error("error: --align-plan wants a power of two");
   if (args.align_segments < 1 || (args.align_segments & (args.align_segments - 1)) != 0)
     return usage_error("error: --align-segments wants a power of two");
+  o.plan.alloc_mutable_buffers = !args.no_alloc_state;
+  o.plan.share_state = args.share_state;
+  EDGEC_TRY_VOID(choose_planner(args, o.plan));
   o.plan.alignment = std::max<int64_t>(args.align_plan, 16);
   o.write.segment_alignment = args.align_segments;
   return o;
@@ -259,6 +276,14 @@ void add_compile_command(CLI::App& app, Invocation& invocation) {
   add_plugin_option(*cmd, args->plugins);
   cmd->add_flag("--no-alloc-graph-input", args->no_alloc_input, "inputs are not part of the memory plan: the caller's memory is used");
   cmd->add_flag("--no-alloc-graph-output", args->no_alloc_output, "outputs are not part of the memory plan: the caller gives memory");
+  cmd->add_flag("--no-alloc-mutable-buffers", args->no_alloc_state,
+                "state is not part of the memory plan (plain `Module` cannot run that)");
+  cmd->add_flag("--share-state", args->share_state, "mutable buffers of equal name are one state for all methods, in memory 2");
+  cmd->add_option("--memory-plan", args->planner, "the memory planner: best (default), greedy, naive or one of a plugin")
+      ->type_name("NAME");
+  cmd->add_option("--memory-layers", args->layers,
+                  "the target's memories: [{\"id\": 1, \"name\": \"sram\", \"capacity\": 65536, \"alignment\": 16, \"cost\": 1}, ...]")
+      ->type_name("F.json");
   cmd->add_option("--align-plan", args->align_plan, "alignment of planned tensors in bytes: a power of two, at least 16 (default 16)")
       ->type_name("N");
   cmd->add_option("--align-segments", args->align_segments, "alignment of the file's segments in bytes: a power of two (default 128)")

@@ -69,7 +69,7 @@ class Report {
       put("{{\"delegate\": {}, \"before\": {}, {}, \"reason\": {}}}", b->lowered.index, quoted(b->op), place(b->loc), quoted(b->reason));
     });
     put("],\n \"memory\": {{\"planned_bytes\": {}, \"max_live_bytes\": {}, \"blocks\": [", plan.arena_bytes, plan.max_live_bytes);
-    list(plan.blocks, [&](const memory::Block& b) {
+    list(plan.blocks, [&](const memory::PlannedBlock& b) {
       const Value& v = m.graph->value(b.value);
       put("{{\"value\": {}, \"type\": {}, \"offset\": {}, \"bytes\": {}, \"first\": {}, \"last\": {}}}", quoted(v.name),
           quoted(str(v.type)), b.offset, b.bytes, b.first, b.last);

@@ -62,16 +62,26 @@ class MethodEmitter {
       EDGEC_TRY(int32_t index, output_value(a));
       plan.outputs.push_back(index);
     }
-    int64_t arena = 0;
-    for (uint32_t i = 0; i < g_.value_count(); ++i)
-      if (const auto& v = g_.value(ValueId(i)); v.place && v.type.is_tensor())
-        arena = std::max(arena, v.place->offset + upper_bound_bytes(v.type.tensor).value_or(0));
-    plan.buffer_sizes = {0};
-    if (arena > 0 || has_places_) plan.buffer_sizes.push_back(std::max<int64_t>((arena + 15) / 16 * 16, 16));
+    size_buffers();
     return {};
   }
 
  private:
+  // A buffer for each memory id up to the highest; ids without tensors get none.
+  void size_buffers() {
+    std::vector<int64_t>& sizes = plan_->buffer_sizes;
+    sizes = {0};
+    if (uses_memory_1_) sizes.push_back(1);
+    for (uint32_t i = 0; i < g_.value_count(); ++i) {
+      const auto& v = g_.value(ValueId(i));
+      if (!v.place || !v.type.is_tensor()) continue;
+      if (v.place->memory_id >= sizes.size()) sizes.resize(v.place->memory_id + 1);
+      int64_t& size = sizes[v.place->memory_id];
+      size = std::max(size, v.place->offset + std::max<int64_t>(upper_bound_bytes(v.type.tensor).value_or(0), 1));
+    }
+    for (int64_t& size : sizes) size = (size + 15) / 16 * 16;
+  }
+
   // ---- values -----------------------------------------------------------------------------------------------------
 
   int32_t push(pte::Value v) {
@@ -129,12 +139,11 @@ class MethodEmitter {
     const TensorData* data = m_.constant_of(g_, v);
     if (data && data->nbytes() == 0) {  // the runtime refuses constants and initial states without bytes
       t.place = pte::Place{1, 0};
-      has_places_ = true;
+      uses_memory_1_ = true;
     } else if (data) {
       t.data_buffer_idx = constants_.add(*data, type.dim_order) + 1;
     } else if (value.place) {
       t.place = pte::Place{value.place->memory_id, static_cast<uint64_t>(value.place->offset)};
-      has_places_ = true;
       const InputSpec* spec = m_.spec_of(v);
       const bool has_state = spec && spec->is_weight() && m_.constants[spec->data.index].data.nbytes() > 0;
       if (has_state) t.data_buffer_idx = states_.add(m_.constants[spec->data.index].data, type.dim_order) + 1;
@@ -432,7 +441,7 @@ class MethodEmitter {
   std::unordered_map<LoweredId, int32_t> delegate_index_;
   pte::Plan* plan_ = nullptr;
   std::vector<InstructionOrigin>* origins_ = nullptr;
-  bool has_places_ = false;
+  bool uses_memory_1_ = false;
   int32_t null_ = -1;
   std::unordered_map<ValueId, int32_t> values_;
   std::map<int64_t, int32_t> ints_, doubles_;

@@ -35,7 +35,8 @@ std::vector<ValueId> tensors_in_order(const Graph& g) {
 bool is_planned(const Method& m, ValueId root, bool is_used, const PlanOptions& options) {
   const Graph& g = *m.graph;
   if (!g.type(root).is_tensor() || m.constant_of(g, root)) return false;
-  if (const InputSpec* spec = m.spec_of(root)) return spec->is_weight() ? spec->mutated : options.alloc_graph_input && is_used;
+  if (const InputSpec* spec = m.spec_of(root))
+    return spec->is_weight() ? spec->mutated && options.alloc_mutable_buffers : options.alloc_graph_input && is_used;
   if (options.alloc_graph_output) return true;
   return std::none_of(g.outputs.begin(), g.outputs.end(), [&](const Arg& a) { return a == Arg(root); });
 }

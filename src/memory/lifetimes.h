@@ -20,6 +20,7 @@ struct PlanOptions {
   int64_t alignment = 16;  // of every block's offset, bytes
   bool alloc_graph_input = true;
   bool alloc_graph_output = true;
+  bool alloc_mutable_buffers = true;
 };
 
 // Whether the planner gives a root its memory: not constants, unused inputs, and those inputs and outputs that the caller keeps.

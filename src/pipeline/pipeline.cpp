@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "emit/verify.h"
+#include "memory/share_state.h"
 #include "ops/table.h"
 #include "ops/user_ops.h"
 #include "pt2/read.h"
@@ -31,6 +32,8 @@ constexpr std::string_view kOrder[] = {
     "inline-control-flow", "write-back", "materialize-symbols", "remove-dead",                           // -> Exec
     "split-slopes", "split-rows", "reorder", "alias-views", "place-results", "write-in-place", "concat-in-place", "reuse-operands"};          // less memory to plan
 // clang-format on
+
+constexpr int64_t kLargeArena = 1 << 20;  // below it nobody minds
 
 // The first node that uses an input: where a message about the input points to.
 Location first_use(const Graph& g, ValueId v) {
@@ -78,6 +81,21 @@ Status apply_bounds(Program& program, const Options& options) {
   for (const auto& [name, bound] : options.bounds)
     if (!known.count(name)) return usage_error(fmt::format("error: --bound {}={}: the model has no symbol {}", name, bound, name));
   return diag.has_errors() ? Status(diag.failure()) : Status();
+}
+
+// Sizes at their bound may take nearly all memory; then a lower bound is the way to less.
+std::string symbol_warnings(const std::vector<memory::Plan>& plans, const Program& program) {
+  std::string out;
+  for (size_t i = 0; i < plans.size(); ++i) {
+    const memory::Plan& p = plans[i];
+    if (p.symbols.empty() || p.max_live_bytes < kLargeArena || p.symbols[0].bytes <= p.max_live_bytes / 10 * 9) continue;
+    const memory::SymbolBytes& s = p.symbols[0];
+    out += fmt::format(
+        "{}warning: {} of the {} bytes planned for method {} are for sizes with {} at its bound {}; a lower bound (--bound {}=N) saves "
+        "memory",
+        out.empty() ? "" : "\n", s.bytes, p.max_live_bytes, program.methods[i]->name, s.symbol, s.bound, s.symbol);
+  }
+  return out;
 }
 
 }  // namespace
@@ -136,6 +154,7 @@ Status lower_to(Program& program, Stage stage, const Options& options, Outcome& 
     }
     Stopwatch watch(out.timings, std::string(name));
     EDGEC_TRY_VOID(pass->fn(program, cx));
+    if (name == "functionalize" && options.plan.share_state) EDGEC_TRY_VOID(memory::mark_shared_state(program));
     if (options.verify_every_pass) {
       Diagnostics diag;
       if (Status ok = verify(program, diag); !ok)
@@ -146,10 +165,8 @@ Status lower_to(Program& program, Stage stage, const Options& options, Outcome& 
   out.warnings = cx.diag.warnings_str();
   if (stage == Stage::Exec) {
     Stopwatch watch(out.timings, "plan memory");
-    for (auto& m : program.methods) {
-      EDGEC_TRY(memory::Plan p, memory::plan(*m, options.plan));
-      out.plans.push_back(std::move(p));
-    }
+    EDGEC_TRY(out.plans, memory::plan(program, options.plan));
+    out.warnings += symbol_warnings(out.plans, program);
   }
   if (options.on_stage) EDGEC_TRY_VOID(options.on_stage(program.stage, program));
   return {};

@@ -24,7 +24,7 @@ struct Options {
   std::vector<std::shared_ptr<const Partitioner>> partitioners;  // asked in turn
   bool whole_graph = false;                                      // the first one takes all
   std::vector<passes::PassInfo> passes;                          // the user's, on the Edge or the Backend graph
-  memory::PlanOptions plan;
+  memory::PlanningOptions plan;
   pte::WriteOptions write;
   std::function<Status(Stage, const Program&)> on_stage;  // dumps; called when a stage is reached
 };

@@ -9,7 +9,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests/models/data"
 EDGEC = str(ROOT / "build/release/bin/edgec")
 PLUGINS = ROOT / "build/release/plugins"
-COMMANDS = ("compile", "run", "inspect", "verify", "ops", "passes", "backends")
+COMMANDS = ("compile", "run", "inspect", "verify", "plan", "ops", "passes", "backends")
 
 
 class Case(unittest.TestCase):
@@ -60,7 +60,7 @@ class General(Case):
         self.ends(2, "no-such-command")
         for command in COMMANDS:
             self.ends(2, command, "--no-such-option", says=f"edgec {command} --help")
-        for command in ("compile", "run", "inspect", "verify"):
+        for command in ("compile", "run", "inspect", "verify", "plan"):
             self.ends(2, command)
 
     def test_response_file(self):

@@ -1,0 +1,133 @@
+#include <edgec/extensions.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "memory/placement.h"
+#include "memory/planners.h"
+#include "memory/search.h"
+
+namespace edgec::memory {
+namespace {
+
+enum class Order : uint8_t { Size, Area, Width, Start, Peak, SizeThenWidth };
+constexpr std::array kOrders = {Order::Size, Order::Area, Order::Width, Order::Start, Order::Peak, Order::SizeThenWidth};
+
+// The items in the order in which they are placed. What lives always goes to the bottom in any: it is in the way of everything.
+std::vector<uint32_t> sorted(const Problem& p, Order order) {
+  std::vector<uint32_t> out(p.items.size());
+  std::iota(out.begin(), out.end(), 0u);
+  std::vector<int64_t> peak;
+  if (order == Order::Peak) {
+    const std::vector<int64_t> live = p.live();
+    for (const auto& i : p.items) peak.push_back(*std::max_element(live.begin() + i.lo, live.begin() + i.hi + 1));
+  }
+  const auto width = [](const Problem::Item& i) { return int64_t{i.hi} - i.lo + 1; };
+  const auto key = [&](uint32_t k) -> std::array<int64_t, 3> {
+    const Problem::Item& i = p.items[k];
+    const bool always = i.lo == 0 && i.hi + 1 == p.sections;
+    switch (order) {
+      case Order::Size:
+        return {always, i.size, -int64_t{i.lo}};
+      case Order::Area:
+        return {always, i.size > INT64_MAX / width(i) ? INT64_MAX : i.size * width(i), i.size};
+      case Order::Width:
+        return {always, width(i), i.size};
+      case Order::Start:
+        return {always, -int64_t{i.lo}, i.size};
+      case Order::Peak:
+        return {always, peak[k], i.size};
+      case Order::SizeThenWidth:
+        return {always, i.size, width(i)};
+    }
+    return {};
+  };
+  std::vector<std::pair<std::array<int64_t, 3>, uint32_t>> keyed;
+  for (uint32_t k : out) keyed.emplace_back(key(k), k);
+  std::stable_sort(keyed.begin(), keyed.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  for (size_t k = 0; k < out.size(); ++k) out[k] = keyed[k].second;
+  return out;
+}
+
+// Takes what sticks out first next time: most of what the orders leave open is a few items that came too late.
+void improve_by_turns(const Problem& p, std::vector<uint32_t> order, int64_t enough, Arrangement& best) {
+  constexpr int kTurns = 60;
+  constexpr size_t kMaxItems = 3000;
+  if (p.items.size() > kMaxItems) return;
+  Arrangement now = place_in_order(p, order, Fit::Lowest);
+  for (int turn = 0; turn < kTurns && best.height > enough; ++turn) {
+    if (now.height < best.height) best = now;
+    std::stable_partition(order.begin(), order.end(), [&](uint32_t i) { return now.offsets[i] + p.items[i].size > best.height - 1; });
+    now = place_in_order(p, order, Fit::Lowest);
+  }
+  if (now.height < best.height) best = now;
+}
+
+// Closes the gap between the bound and what was found, from both sides.
+void search_between(const Problem& p, int64_t enough, int64_t steps, Arrangement& best, Effort& effort) {
+  int64_t target = std::max(enough, effort.bound);
+  int64_t open = effort.bound;  // below it nothing is possible, or nothing was found
+  while (best.height > std::max(enough, open) && steps > 0) {
+    // A target that is given needs no proof that less is impossible.
+    int64_t turn = enough > effort.bound || best.height - open <= 1 ? steps : std::max<int64_t>(steps / 2, 1);
+    const int64_t before = turn;
+    const Verdict verdict = search(p, target, turn, best);
+    steps -= before - turn;
+    effort.steps += before - turn;
+    if (verdict == Verdict::Impossible && effort.bound == open) effort.bound = target + 1;
+    if (verdict != Verdict::Found) open = target + 1;
+    if (verdict == Verdict::GaveUp && p.items.size() > kMaxSearchItems) break;
+    target = std::max(enough, open + (best.height - 1 - open) / 2);
+  }
+}
+
+}  // namespace
+
+Arrangement BestPlanner::arrange(const Problem& problem, int64_t enough, Effort& effort) const {
+  effort.bound = problem.max_live();
+  enough = std::max(enough, effort.bound);
+  Arrangement best{{}, INT64_MAX};
+  const auto take = [&](Arrangement a) {
+    if (a.offsets.size() == problem.items.size() && a.height < best.height) best = std::move(a);
+    return best.height <= enough;
+  };
+  bool done = false;
+  for (Order order : kOrders) {
+    const std::vector<uint32_t> items = sorted(problem, order);
+    for (Fit fit : {Fit::Lowest, Fit::Tightest}) done = done || take(place_in_order(problem, items, fit, best.height - 1));
+    if (done) break;
+  }
+  if (!done && !take(GreedyPlanner().arrange(problem, enough))) {
+    improve_by_turns(problem, sorted(problem, Order::Size), enough, best);
+    if (best.height > enough) search_between(problem, enough, steps_, best, effort);
+  }
+  effort.proven = best.height <= effort.bound;
+  return best;
+}
+
+Arrangement BestPlanner::arrange(const Problem& problem, int64_t enough) const {
+  Effort effort;
+  return arrange(problem, enough, effort);
+}
+
+const MemoryPlanner* built_in_planner(std::string_view name) {
+  static const NaivePlanner naive;
+  static const GreedyPlanner greedy;
+  static const BestPlanner best;
+  for (const MemoryPlanner* p :
+       {static_cast<const MemoryPlanner*>(&best), static_cast<const MemoryPlanner*>(&greedy), static_cast<const MemoryPlanner*>(&naive)})
+    if (p->name() == name) return p;
+  return nullptr;
+}
+
+Result<const MemoryPlanner*> find_planner(std::string_view name) {
+  if (const MemoryPlanner* p = built_in_planner(name)) return p;
+  if (const MemoryPlanner* p = Extensions::global().find_planner(name)) return p;
+  std::string names = "best, greedy, naive";
+  for (const auto& p : Extensions::global().planners()) names += ", " + p->name();
+  return usage_error(fmt::format("error: there is no memory planner {}; there are: {}", name, names));
+}
+
+}  // namespace edgec::memory
