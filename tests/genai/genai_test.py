@@ -176,16 +176,20 @@ class Text(Case):
                   "--kv_forward", self.tmp / "io_decode.pt2", "--prefill_forward", self.tmp / "io_prefill.pt2", "--max_seq_len", 96,
                   "--max_context_len", 96)
         self.program = self.tmp / "text_decoder.pte"
-        # The model's vocabulary has 64 tokens; the tokenizer learns them from this file.
-        subprocess.run(["spm_train", f"--input={HERE / 'genai_test.py'}", f"--model_prefix={self.tmp / 'tok'}", "--vocab_size=64",
-                        "--character_coverage=0.6", "--model_type=bpe"], check=True, capture_output=True)
+        # The model's vocabulary has 64 tokens: 26 letters, three control tokens, and what the tokenizer learns from these words.
+        words = re.findall(r"[a-z]+", (HERE.parents[1] / "docs/architecture.md").read_text().lower())
+        corpus = self.tmp / "corpus.txt"
+        corpus.write_text("\n".join(" ".join(words[i:i + 12]) for i in range(0, len(words), 12)) + "\n")
+        r = subprocess.run(["spm_train", f"--input={corpus}", f"--model_prefix={self.tmp / 'tok'}", "--vocab_size=64", "--model_type=bpe"],
+                           capture_output=True, text=True)
+        self.assertEqual(r.returncode, 0, r.stderr)
         self.tokenizer = self.tmp / "tok.model"
 
     def run_text(self, *args):
         return self.ends(0, "genai", "run", self.program, "--tokenizer", self.tokenizer, "--max_new_tokens", 24, *args)
 
     def test_text_is_that_of_the_tokens(self):
-        prompt = ["--prompt", "def test the program", "--temperature", 0]
+        prompt = ["--prompt", "the program has a stage", "--temperature", 0]
         ids = self.run_text(*prompt, "--ids").split()
         self.assertEqual(len(ids), 24)
         decoded = subprocess.run(["spm_decode", f"--model={self.tokenizer}", "--input_format=id"], input=" ".join(ids), text=True,
@@ -195,7 +199,7 @@ class Text(Case):
         self.assertTrue(text.strip())
 
     def test_sampling(self):
-        prompt = ["--prompt", "class", "--ids"]
+        prompt = ["--prompt", "memory", "--ids"]
         same = [self.run_text(*prompt, "--temperature", 1, "--seed", 3) for _ in range(2)]
         self.assertEqual(*same)
         self.assertNotEqual(same[0], self.run_text(*prompt, "--temperature", 1, "--seed", 4))
@@ -204,8 +208,8 @@ class Text(Case):
 
     def test_several_prompts_start_anew(self):
         args = ["--temperature", 0, "--ids"]
-        one = [self.run_text("--prompt", p, *args) for p in ("return", "import json")]
-        self.assertEqual(self.run_text("--prompt", "return", "--prompt", "import json", *args), "".join(one))
+        one = [self.run_text("--prompt", p, *args) for p in ("a weight", "the file")]
+        self.assertEqual(self.run_text("--prompt", "a weight", "--prompt", "the file", *args), "".join(one))
 
     def test_end_token_and_context(self):
         ids = self.run_text("--prompt", "for", "--temperature", 0, "--ids").split()

@@ -398,8 +398,10 @@ TEST(GenaiData, DataSetsPassUntouched) {
   EXPECT_FALSE(CalibrationDataAdapter::generate_calibration_data({}));
   EXPECT_FALSE(CalibrationDataAdapter::generate_calibration_data(0));
   EXPECT_FALSE(CalibrationDataAdapter::generate_calibration_data(-3));
-  EXPECT_NE(std::any_cast<Samples>(&*TrainingDataAdapter::training_data({{"training_data", list}})), nullptr);
-  EXPECT_NE(std::any_cast<Loader>(&*TrainingDataAdapter::training_data({{"training_data", loader}})), nullptr);
+  const auto labels = TrainingDataAdapter::training_data({{"training_data", list}});
+  EXPECT_NE(std::any_cast<Samples>(&*labels), nullptr);
+  const auto loaded = TrainingDataAdapter::training_data({{"training_data", loader}});
+  EXPECT_NE(std::any_cast<Loader>(&*loaded), nullptr);
   EXPECT_FALSE(TrainingDataAdapter::training_data({}));
 }
 
