@@ -53,8 +53,8 @@ struct MemoryPlanningPass {
   bool alloc_graph_output = true;     // false: the caller gives memory for outputs
   bool alloc_mutable_buffers = true;  // false: whoever runs the program gives memory for state (docs/memory.md)
   int64_t alignment = 16;             // of every offset, bytes, a power of two; a layer may ask for more
-  std::vector<MemoryLayer> layers;
-  std::shared_ptr<const MemoryPlanner> planner;  // the algorithm; null: `best`. Its answer is checked.
+  std::vector<MemoryLayer> layers = {};
+  std::shared_ptr<const MemoryPlanner> planner = {};  // the algorithm; null: `best`. Its answer is checked.
 };
 
 struct ExecutorchBackendConfig {
