@@ -68,11 +68,21 @@ class Report {
     list(of_method(outcome_.partition.breaks, m), [&](const partition::Break* b) {
       put("{{\"delegate\": {}, \"before\": {}, {}, \"reason\": {}}}", b->lowered.index, quoted(b->op), place(b->loc), quoted(b->reason));
     });
-    put("],\n \"memory\": {{\"planned_bytes\": {}, \"max_live_bytes\": {}, \"blocks\": [", plan.arena_bytes, plan.max_live_bytes);
+    put("],\n \"memory\": {{\"planner\": {}, \"planned_bytes\": {}, \"max_live_bytes\": {}, \"memories\": [", quoted(plan.planner),
+        plan.arena_bytes, plan.max_live_bytes);
+    list(plan.layers, [&](const MemoryLayer& l) {
+      put("{{\"id\": {}, \"name\": {}, \"bytes\": {}, \"capacity\": {}, \"alignment\": {}}}", l.id, quoted(l.name),
+          l.id < plan.buffer_bytes.size() ? plan.buffer_bytes[l.id] : 0, l.capacity, l.alignment);
+    });
+    put("], \"symbols\": [");
+    list(plan.symbols, [&](const memory::SymbolBytes& s) {
+      put("{{\"symbol\": {}, \"bound\": {}, \"bytes\": {}}}", quoted(s.symbol), s.bound, s.bytes);
+    });
+    put("], \"blocks\": [");
     list(plan.blocks, [&](const memory::PlannedBlock& b) {
       const Value& v = m.graph->value(b.value);
-      put("{{\"value\": {}, \"type\": {}, \"offset\": {}, \"bytes\": {}, \"first\": {}, \"last\": {}}}", quoted(v.name),
-          quoted(str(v.type)), b.offset, b.bytes, b.first, b.last);
+      put("{{\"value\": {}, \"type\": {}, \"memory\": {}, \"offset\": {}, \"bytes\": {}, \"first\": {}, \"last\": {}, \"accesses\": {}}}",
+          quoted(v.name), quoted(str(v.type)), b.memory_id, b.offset, b.bytes, b.first, b.last, b.accesses);
     });
     put("]}}}}");
   }

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <map>
 #include <memory>
+#include <optional>
 
 #include <edgec/delegates.h>
 
@@ -12,6 +14,7 @@
 #include "cli/run_results.h"
 #include "cli/run_values.h"
 #include "emit/verify.h"
+#include "memory/plan.h"
 #include "runtime/runner.h"
 #include "support/output_file.h"
 
@@ -56,6 +59,34 @@ runtime::MethodIO io_of(const pte::Program& program, const std::string& method) 
   return {};
 }
 
+// Whether memory 2 is state that methods share (`compile --share-state`): it holds nothing but state, and more than one method has it with
+// the same states at the same places. `Module` shares it with share_memory_arenas.
+bool shares_state(const pte::Program& program) {
+  using Places = std::map<uint64_t, uint32_t>;  // offset -> initial state
+  std::optional<Places> first;
+  size_t methods = 0;
+  for (const pte::Plan& plan : program.plans) {
+    Places states;
+    for (const pte::Value& v : plan.values) {
+      const auto* t = std::get_if<pte::Tensor>(&v);
+      if (t && t->place && t->place->memory_id == memory::kSharedStateId && t->data_buffer_idx > 0)
+        states[t->place->offset] = t->data_buffer_idx;
+    }
+    for (const pte::Value& v : plan.values) {  // all else there is a view of a state
+      const auto* t = std::get_if<pte::Tensor>(&v);
+      if (!t || !t->place || t->place->memory_id != memory::kSharedStateId || t->data_buffer_idx > 0) continue;
+      if (states.empty() || states.upper_bound(t->place->offset) == states.begin()) return false;
+    }
+    if (states.empty()) continue;
+    ++methods;
+    if (!first) first = states;
+    for (const auto& [offset, state] : states)
+      if (auto it = first->find(offset); it != first->end() && it->second != state) return false;
+    first->insert(states.begin(), states.end());
+  }
+  return methods > 1;
+}
+
 Status execute(const RunOptions& options) {
   std::vector<std::vector<runtime::Value>> inputs;
   for (const CallText& call : options.calls) {
@@ -68,6 +99,7 @@ Status execute(const RunOptions& options) {
   runtime::RunnerOptions runner_options;
   runner_options.method_io = [&](const std::string& method) { return io_of(program, method); };
   runner_options.data_file = options.data;
+  if (shares_state(program)) runner_options.shared_memory_ids = {memory::kSharedStateId};
   runner_options.time_operators = options.profile;
   runner_options.etdump = !options.etdump.empty();
   EDGEC_TRY(runtime::Runner runner, runtime::Runner::load(file.file, std::move(runner_options)));
@@ -79,7 +111,7 @@ Status execute(const RunOptions& options) {
     calls.push_back({call.method.empty() ? usual : call.method, {}});
     methods.push_back(calls.back().method);
   }
-  EDGEC_TRY_VOID(runner.load_methods(methods));
+  EDGEC_TRY_VOID(runner.load_methods(methods));  // all before the first call: loading sets the initial state
   for (size_t i = 0; i < calls.size(); ++i) {
     auto result = runner.call(calls[i].method, inputs[i], options.repeat);
     if (!result) return Failure{result.failure().kind, fmt::format("{}\n  in call {}", result.failure().message, i)};

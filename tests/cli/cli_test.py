@@ -12,6 +12,10 @@ PLUGINS = ROOT / "build/release/plugins"
 COMMANDS = ("compile", "run", "inspect", "verify", "plan", "ops", "passes", "backends")
 
 
+sys.path.insert(0, str(ROOT / "tests/harness"))
+import npy
+
+
 class Case(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -298,6 +302,127 @@ class Plugins(Case):
         plugin = PLUGINS / "planners_plugin.so"
         self.compile(0, "--plugin", plugin, "--plugin", plugin)
         self.ends(0, "passes", "--plugin", plugin.name, cwd=PLUGINS)
+
+
+class MemoryPlans(Case):
+    def run_matches(self, pte, name="mlp"):
+        meta = json.loads((DATA / name / "meta.json").read_text())
+        self.ends(0, "run", pte, "--inputs", self.inputs(name), "--output-dir", self.tmp / "out")
+        for n, v in enumerate(meta["calls"][0]["expected"]):
+            self.assert_close(self.tmp / f"out/0/{n}.npy", DATA / name / v["file"])
+
+    def assert_close(self, got, wanted):
+        got, wanted = npy.read(got), npy.read(wanted)
+        self.assertEqual((got.dtype, got.shape), (wanted.dtype, wanted.shape))
+        for a, b in zip(got.data, wanted.data):
+            self.assertLess(abs(a - b), 1e-4)
+
+    def memory_bytes(self, pte):
+        return json.loads(self.ends(0, "inspect", "--json", pte).stdout)["methods"][0]["memory_bytes"]
+
+    def test_planners_by_name(self):
+        best = sum(self.memory_bytes(self.program("bert_dyn")))
+        for planner in ("greedy", "naive"):
+            pte = self.program("bert_dyn", "--memory-plan", planner)
+            self.run_matches(pte, "bert_dyn")
+            self.assertLessEqual(best, sum(self.memory_bytes(pte)))
+        self.ends(2, "compile", DATA / "mlp/model.pt2", "-o", self.tmp / "x", "--memory-plan", "magic", says=["magic", "best, greedy, naive"])
+
+    def test_a_planner_of_a_plugin_is_used_and_checked(self):
+        plugin = ("--plugin", PLUGINS / "planners_plugin.so", "--memory-plan")
+        pte = self.program("mlp", *plugin, "stack", "--report", self.tmp / "report.json")
+        self.run_matches(pte)
+        self.assertEqual(json.loads((self.tmp / "report.json").read_text())["methods"][0]["memory"]["planner"], "stack")
+        pte.unlink()
+        for planner, says in {"all_at_zero": ["%input", "%linear", "overlap"], "unaligned": "multiple of 16", "no_such_memory": "memory 7",
+                              "gives_up": ["no idea", "forward"]}.items():
+            self.ends(1, "compile", DATA / "mlp/model.pt2", "-o", pte, *plugin, planner, says=says)
+            self.assertFalse(pte.exists())
+
+    def test_layers(self):
+        layers = self.tmp / "layers.json"
+        layers.write_text('[{"id": 1, "name": "sram", "capacity": 4096, "alignment": 64}, {"id": 2, "name": "dram", "cost": 9}]')
+        pte = self.program("bert_dyn", "--memory-layers", layers)
+        sizes = self.memory_bytes(pte)
+        self.assertEqual(len(sizes), 3)
+        self.assertTrue(0 < sizes[1] <= 4096 and sizes[2] > 0, sizes)
+        self.run_matches(pte, "bert_dyn")
+        self.ends(0, "verify", pte)
+        layers.write_text('[{"id": 2, "cost": 9}]')
+        pte = self.program("mlp", "--memory-layers", layers)
+        self.assertEqual(self.memory_bytes(pte)[:2], [0, 0])
+        self.run_matches(pte)
+        layers.write_text('[{"id": 1, "name": "sram", "capacity": 100}]')
+        self.ends(1, "compile", DATA / "mlp/model.pt2", "-o", pte, "--memory-layers", layers, says=["no memory has room", "bytes)", "sram"])
+        layers.write_text('[{"id": 1, "capacity": "many"}]')
+        self.ends(3, "compile", DATA / "mlp/model.pt2", "-o", pte, "--memory-layers", layers, says="capacity")
+        self.ends(3, "compile", DATA / "mlp/model.pt2", "-o", pte, "--memory-layers", self.tmp / "missing.json")
+
+    def test_alignments(self):
+        for n in (16, 64, 128, 16384):
+            pte = self.program("mlp", "--align-plan", n)
+            places = [v["place"]["offset"] for v in json.loads(self.ends(0, "inspect", "--json", pte).stdout)["methods"][0]["values"] if "place" in v]
+            self.assertTrue(places and all(p % n == 0 for p in places), places)
+            self.run_matches(pte)
+
+    def test_state_shared_by_methods(self):
+        folder = ROOT / "tests/models/share_state"
+        methods = ("--method", f"prefill={folder / 'prefill.pt2'}", "--method", f"decode={folder / 'decode.pt2'}")
+        pte = self.tmp / "llama.pte"
+        self.ends(0, "compile", *methods, "-o", pte, "--share-state")
+        calls = []
+        for k, method in enumerate(("prefill", "decode", "decode", "decode")):
+            calls += ["--call", f"{method}:{folder / f'call{k}_input0.npy'},{folder / f'call{k}_input1.npy'}"]
+        self.ends(0, "run", pte, *calls, "--output-dir", self.tmp / "out")
+        for k in range(4):
+            self.assert_close(self.tmp / f"out/{k}/0.npy", folder / f"call{k}_expected.npy")
+        sizes = [m["memory_bytes"] for m in json.loads(self.ends(0, "inspect", "--json", pte).stdout)["methods"]]
+        self.assertEqual(sizes[0][2], sizes[1][2])
+        layers = self.tmp / "layers.json"
+        layers.write_text('[{"id": 1, "capacity": 16384}, {"id": 3, "cost": 2}]')
+        self.ends(0, "compile", *methods, "-o", pte, "--share-state", "--memory-layers", layers)
+        layers.write_text('[{"id": 2}]')
+        self.ends(2, "compile", *methods, "-o", pte, "--share-state", "--memory-layers", layers, says="memory 2")
+
+    def test_state_that_differs_is_not_shared(self):
+        models = [f"--method={m}={DATA / m / 'model.pt2'}" for m in ("counter", "gpt_kv_index_put")]
+        self.ends(0, "compile", *models, "-o", self.tmp / "two.pte", "--share-state")  # no name is equal
+
+
+class Plan(Case):
+    HARD = ROOT / "tests/data/minimalloc"
+
+    def plan(self, code, csv, *options, **kwargs):
+        (self.tmp / "i.csv").write_text(csv)
+        return self.ends(code, "plan", self.tmp / "i.csv", "-o", self.tmp / "o.csv", *options, **kwargs)
+
+    def test_solutions(self):
+        csv = "id,lower,upper,size\nb1,0,3,4\nb2,3,9,4\nb3,0,9,4\nb4,9,21,4\nb5,0,21,4\n"
+        self.plan(0, csv, "--capacity", 12)
+        rows = [r.split(",") for r in (self.tmp / "o.csv").read_text().splitlines()]
+        self.assertEqual(rows[0], ["id", "lower", "upper", "size", "offset"])
+        self.assertEqual([r[0] for r in rows[1:]], ["b1", "b2", "b3", "b4", "b5"])
+        self.assertTrue(all(int(r[4]) + int(r[3]) <= 12 for r in rows[1:]))
+        piped = self.ends(0, "plan", "-", "-o", "-", stdin=csv.encode()).stdout.decode()
+        self.assertEqual(len(piped.splitlines()), 6)
+        (self.tmp / "o.csv").unlink()
+        self.plan(1, csv, "--capacity", 11, says="capacity 11")
+        self.assertEqual(self.names(), ["i.csv"])
+        self.plan(1, csv, "--capacity", 12, "--planner", "naive", says="capacity 12")
+        self.plan(2, csv, "--planner", "magic", says="magic")
+        self.plan(0, csv, "--plugin", PLUGINS / "planners_plugin.so", "--planner", "stack")
+        self.plan(1, csv, "--plugin", PLUGINS / "planners_plugin.so", "--planner", "all_at_zero", says=["%b1", "%b3"])
+
+    def test_hostile_instances(self):
+        for csv in ("", "id,lower,upper\n", "id,lower,upper,size\na,0,1\n", "id,lower,upper,size\na,1,1,2\n", "id,lower,upper,size\na,0,1,-2\n",
+                    "id,lower,upper,size\na,0,1,99999999999999999999\n"):
+            self.plan(3, csv, says="line")
+        self.ends(3, "plan", self.tmp / "missing.csv", "-o", self.tmp / "o.csv")
+        self.assertEqual(self.names(), ["i.csv"])
+
+    def test_the_search_meets_a_capacity(self):
+        self.ends(0, "plan", self.HARD / "F.1048576.csv", "--capacity", 1048576, "-o", self.tmp / "o.csv")
+        self.ends(1, "plan", self.HARD / "F.1048576.csv", "--capacity", 1048576, "--planner", "greedy", "-o", self.tmp / "o2.csv")
 
 
 class Inspect(Case):
