@@ -55,7 +55,8 @@ Result<Plan> plan(Method& m, const PlanOptions& options) {
   for (uint32_t i = 0; i < g.value_count(); ++i) {
     const ValueId v(i);
     const auto [root, offset] = storage.of(v);
-    if (const auto& place = g.value(root).place; place && root != v) g.value(v).place = MemoryPlace{place->memory_id, place->offset + offset};
+    if (const auto& place = g.value(root).place; place && root != v)
+      g.value(v).place = MemoryPlace{place->memory_id, place->offset + offset};
   }
   p.arena_bytes = aligned(p.arena_bytes, options.alignment);
   p.max_live_bytes = max_live(blocks, options.alignment);
