@@ -81,7 +81,7 @@ int main(int argc, char** argv) {
                                 text = print(p);
                                 return Status();
                               }};
-  auto both = ok(edge.to_executorch({.passes = {pass, look}, .memory_planning_pass = {}}));
+  auto both = ok(edge.to_executorch({.passes = {pass, look}}));
   const size_t start = text.find("executorch.call_delegate(", text.rfind("method @forward(")), host = text.find("aten.sigmoid", start);
   check(start != std::string::npos && host != std::string::npos, "host work stands behind a start");
   check(text.find("executorch.call_delegate(", host) != std::string::npos, "a wait stands behind the host work");

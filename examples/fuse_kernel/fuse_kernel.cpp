@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
         "the kernel is registered");
   const passes::PassInfo pass{"fuse-swish", Stage::Backend, Stage::Backend, "x * sigmoid(x) in one kernel", fuse_swish};
   auto edge = ok(to_edge(ok(load(std::string(argv[1]) + "/activations.pt2"))));
-  auto plain = ok(edge.to_executorch()), fused = ok(edge.to_executorch({.passes = {pass}, .memory_planning_pass = {}}));
+  auto plain = ok(edge.to_executorch()), fused = ok(edge.to_executorch({.passes = {pass}}));
   std::vector<float> values(48);
   for (size_t i = 0; i < values.size(); ++i) values[i] = 0.05f * static_cast<float>(i) - 1;
   const Input x{{1, 3, 4, 4}, values};

@@ -55,14 +55,14 @@ int main(int argc, char** argv) {
   check(argc == 3, "usage: memory_layout MODELS OUTPUT_FOLDER");
   const passes::PassInfo pass{"all-channels-last", Stage::Backend, Stage::Backend, "4-D tensors in channels-last order", channels_last};
   auto edge = ok(to_edge(ok(load(std::string(argv[1]) + "/activations.pt2"))));
-  auto plain = ok(edge.to_executorch()), changed = ok(edge.to_executorch({.passes = {pass}, .memory_planning_pass = {}}));
+  auto plain = ok(edge.to_executorch()), changed = ok(edge.to_executorch({.passes = {pass}}));
   std::vector<float> values(48);
   for (size_t i = 0; i < values.size(); ++i) values[i] = 0.05f * static_cast<float>(i) - 1;
   const Input x{{1, 3, 4, 4}, values};
   const std::string folder = argv[2];
   check(close(run(plain, folder + "/plain.pte", {x}), run(changed, folder + "/channels_last.pte", {x})), "the same in channels-last order");
   check(ok(changed.buffer()) != ok(plain.buffer()), "the pass changed something");
-  auto refused = edge.to_executorch({.passes = {{"broken", Stage::Backend, Stage::Backend, "", broken}}, .memory_planning_pass = {}});
+  auto refused = edge.to_executorch({.passes = {{"broken", Stage::Backend, Stage::Backend, "", broken}}});
   check(!refused && refused.failure().message.find("pass broken breaks the graph") != std::string::npos, "a broken pass is named");
   std::printf("ok\n");
 }
