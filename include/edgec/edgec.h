@@ -69,7 +69,7 @@ struct MemoryPlanningPass {
 
 struct ExecutorchBackendConfig {
   std::vector<passes::PassInfo> passes = {};  // run on the Backend graph (`from` says so), each followed by the rules of the stage
-  MemoryPlanningPass memory_planning_pass;
+  MemoryPlanningPass memory_planning_pass = {};
   bool guards = true;                // range checks of dynamic sizes at the program's start
   uint32_t segment_alignment = 128;  // bytes, a power of two
 };

@@ -32,6 +32,7 @@ Status ExportedProgram::set_bound(const std::string& symbol, int64_t bound) {
 }
 
 Result<ExportedProgram> load(const std::string& path) {
+  backends::register_all();
   std::vector<pipeline::Timing> timings;
   EDGEC_TRY(auto program, pipeline::load({{"forward", path}}, timings));
   return ExportedProgram(std::move(program));

@@ -5,6 +5,7 @@
 #include <edgec/backend.h>
 #include <edgec/op.h>
 
+#include <algorithm>
 #include <iterator>
 #include <map>
 #include <set>
@@ -59,14 +60,16 @@ class Report {
       if (plans[i].name == m.name) list(outcome_.emitted.origins[i], [&](const auto& origin) { instruction(plans[i], origin); });
     const memory::Plan& plan = outcome_.plans[index];
     put("],\n \"delegates\": [");
-    list(m.lowered, [&](const auto& lowered) { delegate(*lowered); });
+    const std::vector<LoweredId> called = in_order_of_calls(*m.graph);
+    list(called, [&](LoweredId l) { delegate(*m.lowered[l.index]); });
     put("],\n \"undelegated\": [");
     list(of_method(outcome_.partition.left, m), [&](const partition::Left* l) {
       put("{{\"node\": {}, {}, \"backend\": {}, \"reason\": {}}}", quoted(l->op), place(l->loc), quoted(l->backend), quoted(l->reason));
     });
     put("],\n \"breaks\": [");
     list(of_method(outcome_.partition.breaks, m), [&](const partition::Break* b) {
-      put("{{\"delegate\": {}, \"before\": {}, {}, \"reason\": {}}}", b->lowered.index, quoted(b->op), place(b->loc), quoted(b->reason));
+      put("{{\"delegate\": {}, \"before\": {}, {}, \"reason\": {}}}", std::find(called.begin(), called.end(), b->lowered) - called.begin(),
+          quoted(b->op), place(b->loc), quoted(b->reason));
     });
     put("],\n \"memory\": {{\"planner\": {}, \"planned_bytes\": {}, \"max_live_bytes\": {}, \"memories\": [", quoted(plan.planner),
         plan.arena_bytes, plan.max_live_bytes);
@@ -114,9 +117,25 @@ class Report {
     static const SourceLocation kUnknown;
     const SourceLocation& at = origin.loc ? *origin.loc : kUnknown;
     put("{{\"index\": {}, \"kernel\": {}, \"node\": {}, \"file\": {}, \"line\": {}, \"function\": {}, \"text\": {}, "
-        "\"module\": {}}}",
+        "\"module\": {}{}}}",
         origin.instruction, kernel(plan, origin.instruction), quoted(origin.op), quoted(at.file), at.line, quoted(at.function),
-        quoted(at.text), quoted(at.module_path));
+        quoted(at.text), quoted(at.module_path), delegate_of(plan, origin.instruction));
+  }
+
+  // As the emitter numbers them.
+  static std::vector<LoweredId> in_order_of_calls(const Graph& g) {
+    std::vector<LoweredId> out;
+    for (NodeId n = g.first(); n; n = g.next(n))
+      if (g.node(n).op->name() == "executorch.call_delegate")
+        if (const auto id = std::get<LoweredId>(g.node(n).args[0].state); std::find(out.begin(), out.end(), id) == out.end())
+          out.push_back(id);
+    return out;
+  }
+
+  // The delegate that a call belongs to; they are numbered in the order of the first calls.
+  static std::string delegate_of(const pte::Plan& plan, uint32_t index) {
+    const auto* call = std::get_if<pte::DelegateCall>(&plan.instructions[index]);
+    return call ? fmt::format(", \"delegate\": {}", call->delegate) : "";
   }
 
   static std::string kernel(const pte::Plan& plan, uint32_t index) {

@@ -11,6 +11,7 @@
 #include "cli/crash_guard.h"
 #include "cli/input_file.h"
 #include "cli/method_io.h"
+#include "cli/profile_map.h"
 #include "cli/run_results.h"
 #include "cli/run_values.h"
 #include "emit/verify.h"
@@ -27,7 +28,7 @@ struct CallText {
 };
 
 struct RunOptions {
-  std::string program, data, method, output_dir, etdump;
+  std::string program, data, method, output_dir, etdump, report;
   std::vector<CallText> calls;
   size_t repeat = 1;
   bool profile = false;
@@ -41,6 +42,25 @@ std::string default_method(const runtime::Runner& runner) {
   return names.size() == 1 ? names.front() : "forward";
 }
 
+// Nested programs are loaded by the runtime too.
+Status check_nested(const pte::Program& program, const std::string& name, int depth = 0) {
+  constexpr int kMaxDepth = 16;
+  if (depth > kMaxDepth) return model_error(fmt::format("error: {} has programs in each other more than {} deep", name, kMaxDepth));
+  for (const pte::Plan& plan : program.plans)
+    for (const pte::Delegate& d : plan.delegates) {
+      if (d.backend_id != "ExecutorBackend") continue;
+      auto nested = pte::read(program.payloads[d.payload].view);
+      if (!nested) return model_error(fmt::format("error: a nested program of {}: {}", name, nested.failure().message));
+      pte::VerifyOptions options;
+      options.structure_only = true;
+      options.limit = 5;
+      if (const auto faults = pte::faults(*nested, options); !faults.empty())
+        return model_error(fmt::format("error: a nested program of {} cannot be run:\n  {}", name, fmt::join(faults, "\n  ")));
+      EDGEC_TRY_VOID(check_nested(*nested, name, depth + 1));
+    }
+  return {};
+}
+
 // The runtime trusts what it loads.
 Result<pte::Program> checked_program(const InputFile& file) {
   EDGEC_TRY(pte::Program program, read_program(file));
@@ -50,6 +70,7 @@ Result<pte::Program> checked_program(const InputFile& file) {
   if (const auto faults = pte::faults(program, options); !faults.empty())
     return model_error(
         fmt::format("error: {} cannot be run:\n  {}\n`edgec verify` lists all faults", file.name, fmt::join(faults, "\n  ")));
+  EDGEC_TRY_VOID(check_nested(program, file.name));
   return program;
 }
 
@@ -123,6 +144,10 @@ Status execute(const RunOptions& options) {
   else
     fmt::print("{}", results_text(calls));
   if (options.profile) fmt::print("{}", profile_text(calls));
+  if (options.profile && !options.report.empty()) {
+    EDGEC_TRY(const std::string text, profile_by_line(options.report, calls));
+    fmt::print("{}", text);
+  }
   if (!options.etdump.empty()) {
     EDGEC_TRY(OutputFile dump, OutputFile::create(options.etdump));
     EDGEC_TRY_VOID(dump.write(runner.etdump()));
@@ -189,6 +214,9 @@ void add_run_command(CLI::App& app, Invocation& invocation) {
       ->check(CLI::Range(size_t{1}, size_t{1000000000}));
   run->add_flag("--profile", options->profile,
                 "print wall times of the runs and the time in each operator (N > 1: measured in one run more, the last)");
+  run->add_option("--report", options->report,
+                  "with --profile: what `compile --report` wrote for the program; gives the time in each line of the model")
+      ->type_name("F.json");
   run->add_option("--etdump", options->etdump, "write the runtime's ETDump for its inspector")->type_name("F");
   run->callback([options, &invocation] {
     if (options->calls.empty()) throw CLI::RequiredError("--inputs or --call");

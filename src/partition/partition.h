@@ -33,8 +33,8 @@ struct Report {
 };
 
 struct LowerOptions {
-  bool whole_graph = false;      // all of every method, or an error that names each node which the backend refuses
-  std::string_view only_method;  // empty: all
+  bool whole_graph = false;           // all of every method, or an error that names each node which the backend refuses
+  std::string_view only_method = {};  // empty: all
 };
 
 // Gives the partitioner's backend its parts of methods, of their branches and loop bodies.

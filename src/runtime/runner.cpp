@@ -383,7 +383,10 @@ Result<CallResult> Runner::call(const std::string& name, std::span<const Value> 
     loaded.tracer->set_event_tracer_profiling_level(level_for(false));
     EDGEC_TRY_VOID(state_->execute(loaded, name, staged, unused));
   }
-  if (loaded.tracer) result.operators = loaded.tracer->take_times();
+  if (loaded.tracer) {
+    result.parts = loaded.tracer->part_times();
+    result.operators = loaded.tracer->take_times();
+  }
 
   const std::vector<std::string>& mutated = loaded.io.mutated_inputs;
   for (size_t i = 0; i < loaded.method->outputs_size(); ++i) {

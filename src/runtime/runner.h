@@ -32,11 +32,20 @@ struct OperatorTime {
   double milliseconds = 0;
 };
 
+// The time of one instruction, or of one part of a delegate call that the delegate tells apart by a debug handle.
+struct PartTime {
+  int64_t instruction = -1;
+  int64_t handle = -1;  // of the delegate; -1: the instruction itself
+  size_t calls = 0;
+  double milliseconds = 0;
+};
+
 struct CallResult {
   std::vector<Value> outputs;                          // the user's outputs
   std::vector<std::pair<std::string, Value>> mutated;  // new values of inputs that the method writes to
   std::vector<double> milliseconds;                    // wall time of each execution, inputs and outputs not counted
   std::vector<OperatorTime> operators;                 // of one execution
+  std::vector<PartTime> parts;                         // the same, by instruction
 };
 
 class Runner {

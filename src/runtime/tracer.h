@@ -15,7 +15,8 @@ namespace edgec::runtime {
 class Tracer final : public executorch::runtime::EventTracer {
  public:
   explicit Tracer(executorch::etdump::ETDumpGen* dump) : dump_(dump) {}
-  std::vector<OperatorTime> take_times();  // longest first, and starts again from nothing
+  std::vector<PartTime> part_times() const;  // in order of instruction and handle
+  std::vector<OperatorTime> take_times();    // longest first, and starts again from nothing
 
   using Entry = executorch::runtime::EventTracerEntry;
   using DelegateId = executorch::runtime::DelegateDebugIntId;
@@ -40,19 +41,25 @@ class Tracer final : public executorch::runtime::EventTracer {
   void set_delegation_intermediate_output_filter(executorch::runtime::EventTracerFilterBase*) override {}
 
  private:
+  using Part = std::pair<int64_t, int64_t>;  // instruction, debug handle
   struct Open {
     std::string name;
+    Part part;
     Entry dumped;
     et_timestamp_t start;
   };
-  void add(const std::string& name, et_timestamp_t ticks);
-  Entry open(const char* name, Entry dumped);
+  void add(const std::string& name, Part part, et_timestamp_t ticks);
+  Part part_of(DelegateId id);
+  Entry open(const char* name, Entry dumped, DelegateId id);
   std::optional<Open> close(const Entry&);
 
   executorch::etdump::ETDumpGen* dump_;
   std::map<int64_t, Open> open_;  // by our event id
   int64_t next_id_ = 0;
+  std::vector<int64_t> delegate_calls_;  // instructions of the calls that are running, outermost first
+  int nested_programs_ = 0;              // running inside of them
   std::map<std::string, OperatorTime> times_;
+  std::map<Part, PartTime> parts_;
 };
 
 }  // namespace edgec::runtime

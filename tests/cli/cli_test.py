@@ -535,6 +535,81 @@ class Run(Case):
             self.assertNotIn(b"the runtime crashed", r.stderr, f"byte {at}")
 
 
+class Backends(Case):
+    MODELS = ROOT / "examples/models"
+
+    def test_list(self):
+        text = self.ends(0, "backends").stdout.decode()
+        for name in ("executor", "demo", "BackendWithCompilerDemo"):
+            self.assertIn(name, text)
+
+    def test_wrong_usage(self):
+        model, out = self.MODELS / "two_regions.pt2", self.tmp / "out.pte"
+        for options in (["--backend", "no-such"], ["--backend", "executor,symints=maybe"], ["--backend", "executor,odd"],
+                        ["--backend", "demo,max_value=5"], ["--whole-graph"], ["--pass", "no-such"], ["--pass", "decompose"]):
+            self.ends(2, "compile", model, "-o", out, *options)
+        self.assertEqual(self.names(), [])
+
+    def matrices(self):
+        names = []
+        for i, values in enumerate(([1, 2, 3, 4], [1, 0, 0, 1], [1, 1, 1, 1])):
+            names.append(self.tmp / f"{i}.npy")
+            header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }"
+            header += " " * (-(len(header) + 11) % 64) + "\n"
+            names[-1].write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() + array.array("f", values).tobytes())
+        return ",".join(map(str, names))
+
+    def test_demo_takes_two_regions(self):
+        pte, report = self.tmp / "demo.pte", self.tmp / "report.json"
+        self.ends(0, "compile", self.MODELS / "two_regions.pt2", "-o", pte, "--backend", "demo", "--report", report, "--verify-passes",
+                  "--pass", "cse", says=["4 nodes in 2 delegates of BackendWithCompilerDemo", "aten.sub.Tensor"])
+        method = json.loads(report.read_text())["methods"][0]
+        self.assertEqual([len(d["handles"]) for d in method["delegates"]], [2, 2])
+        self.assertEqual([n["node"] for n in method["undelegated"]], ["aten.sub.Tensor"])
+        self.assertEqual([b["before"] for b in method["breaks"]], ["aten.sub.Tensor"])
+        self.assertTrue(all(n["line"] > 0 for n in method["undelegated"] + method["breaks"]))
+        out = self.ends(0, "run", pte, "--inputs", self.matrices(), "--profile", "--report", report).stdout.decode()
+        self.assertIn("float32[2, 2]: 2 2 2 2", out)
+        self.assertIn("aten.mm in delegate 0", out)
+        self.assertIn("aten.add.Tensor in delegate 1", out)
+        self.assertIn("BackendWithCompilerDemo", self.ends(0, "inspect", pte).stdout.decode())
+
+    def test_whole_graph(self):
+        pte = self.tmp / "sin.pte"
+        self.ends(0, "compile", self.MODELS / "sin.pt2", "-o", pte, "--backend", "demo", "--whole-graph")
+        r = self.ends(1, "compile", self.MODELS / "activations.pt2", "-o", self.tmp / "no.pte", "--backend", "demo", "--whole-graph")
+        for node in ("aten.sigmoid", "aten.exp", "aten.cos"):
+            self.assertIn(node, r.stderr.decode())
+        self.ends(0, "compile", self.MODELS / "activations.pt2", "-o", self.tmp / "all.pte", "--backend", "executor", "--whole-graph")
+        self.assertFalse((self.tmp / "no.pte").exists())
+
+    def test_backends_in_turn(self):
+        self.ends(0, "compile", self.MODELS / "two_regions.pt2", "-o", self.tmp / "both.pte", "--backend", "demo", "--backend", "executor",
+                  says=["2 delegates of BackendWithCompilerDemo", "1 nodes in 1 delegate of ExecutorBackend"])
+        self.ends(0, "run", self.tmp / "both.pte", "--inputs", self.matrices())
+
+    def test_nested_programs_show_their_lines_and_share_weights(self):
+        pte, report, plain = self.tmp / "n.pte", self.tmp / "n.json", self.program()
+        self.ends(0, "compile", DATA / "mlp/model.pt2", "-o", pte, "--backend", "executor", "--report", report)
+        out = self.ends(0, "run", pte, "--inputs", self.inputs(), "--profile", "--report", report).stdout.decode()
+        self.assertIn("aten.linear in delegate 0", out)
+        twice = self.tmp / "twice.pte"
+        self.ends(0, "compile", "--method", f"a={DATA / 'mlp/model.pt2'}", "--method", f"b={DATA / 'mlp/model.pt2'}", "-o", twice,
+                  "--backend", "executor")
+        self.ends(0, "run", twice, "--call", f"a:{self.inputs()}", "--call", f"b:{self.inputs()}")
+        self.assertLess(twice.stat().st_size, 2 * plain.stat().st_size + 4000)
+
+    def test_damaged_nested_programs_do_not_crash(self):
+        pte, damaged = self.tmp / "n.pte", self.tmp / "damaged.pte"
+        self.ends(0, "compile", DATA / "counter/model.pt2", "-o", pte, "--backend", "executor")
+        raw = pte.read_bytes()
+        for at in range(0, len(raw), 29):
+            damaged.write_bytes(raw[:at] + bytes([raw[at] ^ 0x81]) + raw[at + 1:])
+            r = self.edgec("run", damaged, "--inputs", self.inputs("counter"))
+            self.assertIn(r.returncode, (0, 1, 2, 3), f"byte {at}: {r.stderr}")
+            self.assertNotIn(b"the runtime crashed", r.stderr, f"byte {at}")
+
+
 if __name__ == "__main__":
     if "--edgec" in sys.argv:
         at = sys.argv.index("--edgec")

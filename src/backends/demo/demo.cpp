@@ -54,7 +54,7 @@ class Demo final : public Backend {
 
   std::vector<std::string> patterns(const CompileSpecs&) const override { return {std::begin(kPatterns), std::end(kPatterns)}; }
 
-  std::optional<std::string> refuses(const Method&, const Graph& g, NodeId n, const CompileSpecs&) const override {
+  std::optional<std::string> refuses(const Method& m, const Graph& g, NodeId n, const CompileSpecs&) const override {
     const Node& node = g.node(n);
     const std::string& op = node.op->name();
     if (op != "aten.sin" && op != "aten.mm" && op != "aten.add.Tensor") return "the demo compiler knows sin, mm and add";
@@ -63,14 +63,14 @@ class Demo final : public Backend {
       if (a.is_value() &&
           (g.tensor(a.value()).dtype != DType::F32 || g.tensor(a.value()).sizes != result.sizes || !result.dim_order.empty()))
         return "its operands are not contiguous f32 tensors of one shape";
+    for (const Arg& a : node.args)
+      if (a.is_value() && m.constant_of(g, a.value())) return "an operand is a weight, which the payload has no room for";
     if (op != "aten.sin" && result.sizes != Dims{2, 2}) return "its delegate computes 2x2 matrices only";
     return std::nullopt;
   }
 
   Result<Payload> preprocess(const Method& region, const CompileSpecs&) const override {
     const Graph& g = *region.graph;
-    for (const InputSpec& input : region.inputs)
-      if (input.kind != InputSpec::Kind::UserInput) return model_error("weights cannot be part of the payload");
     std::string ops;
     Payload payload;
     for (NodeId n = g.first(); n; n = g.next(n)) {

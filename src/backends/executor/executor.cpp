@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
+#include <unordered_map>
 
+#include "backends/executor/share_weights.h"
 #include "backends/registry.h"
 #include "pipeline/pipeline.h"
 #include "support/hash.h"
@@ -82,11 +85,38 @@ class Executor final : public Backend {
     options.guards = false;  // the program around has them
     options.plan.alloc_graph_input = false;
     EDGEC_TRY(pipeline::Outcome out, pipeline::compile(program, options));
+    Payload payload;
+    EDGEC_TRY(payload.named_data, share_weights(out.emitted.program));
+    payload.debug_handles = handles(region, out.emitted.origins);
     Collect sink;
     EDGEC_TRY_VOID(pte::write(out.emitted.program, sink));
-    Payload payload;
     payload.bytes = std::move(sink.bytes);
     return payload;
+  }
+
+ private:
+  using Handles = std::vector<std::pair<uint32_t, std::vector<NodeId>>>;
+
+  // The nested program's instructions, by the line that they share with a node of the region.
+  static Handles handles(const Method& region, const std::vector<std::vector<emit::InstructionOrigin>>& origins) {
+    std::unordered_map<const SourceLocation*, NodeId> by_line;
+    std::map<std::pair<const SourceLocation*, std::string>, NodeId> exact;
+    const Graph& g = *region.graph;
+    for (NodeId n = g.first(); n; n = g.next(n)) {
+      by_line.try_emplace(g.node(n).loc.get(), n);
+      exact.try_emplace({g.node(n).loc.get(), g.node(n).op->name()}, n);
+    }
+    Handles out;
+    if (origins.empty()) return out;
+    for (const emit::InstructionOrigin& o : origins[0]) {
+      const auto same = exact.find({o.loc.get(), o.op});
+      const auto near = by_line.find(o.loc.get());
+      if (same != exact.end())
+        out.push_back({o.instruction, {same->second}});
+      else if (near != by_line.end())
+        out.push_back({o.instruction, {near->second}});
+    }
+    return out;
   }
 };
 

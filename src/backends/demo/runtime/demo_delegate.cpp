@@ -81,7 +81,7 @@ class DemoDelegate final : public et::BackendInterface {
   et::Result<et::DelegateHandle*> init(et::BackendInitContext&, et::FreeableBuffer* payload,
                                        et::ArrayRef<et::CompileSpec> specs) const override {
     constexpr int32_t kLargest = 4;
-    if (specs.size() > 0) {
+    if (specs.size() > 0 && specs[0].value.nbytes > 0) {
       int32_t max_value = 0;
       std::memcpy(&max_value, specs[0].value.buffer, std::min(specs[0].value.nbytes, sizeof max_value));
       if (max_value > kLargest) return et::Error::InvalidArgument;

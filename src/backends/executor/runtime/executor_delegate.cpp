@@ -40,7 +40,7 @@ struct Nested {
 
 et::Error load(Nested& nested, et::BackendInitContext& context, const et::FreeableBuffer& payload) {
   nested.loader.emplace(payload.data(), payload.size());
-  auto program = et::Program::load(&*nested.loader);
+  auto program = et::Program::load(&*nested.loader, et::Program::Verification::InternalConsistency);
   if (!program.ok()) return program.error();
   nested.program.emplace(std::move(*program));
   auto name = nested.program->get_method_name(0);
