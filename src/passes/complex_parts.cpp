@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/complex_number.h"
 #include "passes/complex_rules.h"
 #include "passes/registry.h"
 
@@ -20,6 +21,11 @@ class Splitter {
   void run() {
     bool any = false;
     for (uint32_t i = 0; i < g_.value_count(); ++i) any = any || complex(ValueId(i));
+    for (NodeId id = g_.first(); id && !any; id = g_.next(id)) {
+      const Node& n = g_.node(id);
+      any = transforms(n);
+      for (size_t i = 0; i < n.args.size(); ++i) any = any || is_complex_number(n.op->schema().params[i], n.args[i]);
+    }
     if (!any) return;
     for (ValueId in : g_.inputs)
       if (complex(in)) take_input(in);
@@ -34,6 +40,12 @@ class Splitter {
 
  private:
   bool complex(ValueId v) const { return g_.type(v).is_tensor() && is_complex(g_.tensor(v).dtype); }
+
+  // Real tensors are transformed by way of complex numbers.
+  static bool transforms(const Node& n) {
+    const std::string& op = n.op->name();
+    return op.starts_with("aten.fft_") || op.starts_with("aten._fft_") || op.starts_with("aten.stft");
+  }
 
   void take_input(ValueId in) {
     const InputSpec* spec = m_.spec_of(in);
@@ -64,12 +76,13 @@ class Splitter {
     rw_.refresh(id);
     const Node n = g_.node(id);  // a copy: the graph grows
     bool takes = false, gives = false;
-    for (const Arg& a : n.args) for_each_value(a, [&](const ValueId& v) { takes = takes || complex(v); });
+    for (size_t i = 0; i < n.args.size(); ++i) {
+      for_each_value(n.args[i], [&](const ValueId& v) { takes = takes || complex(v); });
+      takes = takes || is_complex_number(n.op->schema().params[i], n.args[i]);
+    }
     for (ValueId r : n.results) gives = gives || complex(r);
     const ComplexRule* rule = find_complex_rule(n.op->name());
-    const bool transform =
-        n.op->name().starts_with("aten.fft_") || n.op->name().starts_with("aten._fft_") || n.op->name().starts_with("aten.stft");
-    if (!takes && !gives && !(transform && rule)) return;
+    if (!takes && !gives && !(transforms(n) && rule)) return;
     Builder b(g_, n.loc, id);
     std::vector<Parts> made;
     if (rule && n.op->known) {
@@ -106,7 +119,6 @@ class Splitter {
       parts_[r] = {fitted(made[i].re), fitted(made[i].im)};
     }
     if (b.failed()) cx_.diag.error(n.loc, b.status().failure().message);
-    dead_.push_back(id);
     for (ValueId r : n.results)
       if (complex(r)) return;  // stays until its users have gone: remove_dead_nodes
     g_.erase(id);
@@ -142,7 +154,6 @@ class Splitter {
   PassContext& cx_;
   Rewriter rw_;
   std::unordered_map<ValueId, Parts> parts_;
-  std::vector<NodeId> dead_;
 };
 
 }  // namespace

@@ -31,6 +31,12 @@ DTypeRule transform_dtype(bool complex, std::string param = "self") {
   };
 }
 
+// Real numbers stay; complex ones wait for passes/complex_parts.
+std::vector<ValueId> itself_if_real(Builder&, const Call& c) {
+  if (is_complex(c.tensor("self").dtype)) return keep_whole();
+  return {c.value("self")};
+}
+
 void define_parts(Table& ops) {
   ops.define("aten::view_as_complex(Tensor(a) self) -> Tensor(a)").dtype(complex_dtype("self")).shape([](const Call& c) -> Result<Dims> {
     const Dims& sizes = c.tensor("self").sizes;
@@ -46,17 +52,11 @@ void define_parts(Table& ops) {
     ops.define(fmt::format("aten::{}(Tensor(a) self) -> Tensor(a)", name))
         .dtype([](const Call& c) -> Result<DType> { return real_of(c.tensor("self").dtype); })
         .shape(shape_of("self"))
-        .expand([](Builder& b, const Call& c) {
-          if (is_complex(c.tensor("self").dtype)) b.fail(c.op().name() + " of a complex tensor");
-          return c.value("self");
-        });
+        .expand(itself_if_real);
   for (const char* schema : {"aten::conj(Tensor(a) self) -> Tensor(a)", "aten::_conj(Tensor(a) self) -> Tensor(a)",
                              "aten::_conj_physical(Tensor self) -> Tensor", "aten::conj_physical(Tensor self) -> Tensor",
                              "aten::resolve_conj(Tensor(a) self) -> Tensor(a)"})
-    ops.define(schema).dtype(same_as("self")).shape(shape_of("self")).expand([](Builder& b, const Call& c) {
-      if (is_complex(c.tensor("self").dtype)) b.fail(c.op().name() + " of a complex tensor");
-      return c.value("self");
-    });
+    ops.define(schema).dtype(same_as("self")).shape(shape_of("self")).expand(itself_if_real);
   // Of real numbers: pi below zero, NaN stays.
   ops.define("aten::angle(Tensor self) -> Tensor").dtype(real_dtype("self")).shape(shape_of("self")).expand([](Builder& b, const Call& c) {
     const DType d = c.tensor("self").dtype;

@@ -77,7 +77,7 @@ def mixed(add):
                     add(f"aten.{op}", T(a, *x), T(b, *y), r, name=f"mixed_{NAMES[a]}{len(x)}_{NAMES[b]}{len(y)}_{r}", **loose)
             for x, y in [((3,), (3,)), ((3,), ()), ((), ())]:
                 name = f"mixed_{NAMES[a]}{len(x)}_{NAMES[b]}{len(y)}_{r}"
-                add("aten.soft_margin_loss", T(a, *x), T(b, *y), r, name=name, **loose)
+                add("aten.soft_margin_loss", T(a, *x, low=-2, high=2), T(b, *y, low=-1, high=1), r, name=name, **loose)
                 add("aten.poisson_nll_loss", T(a, *x), T(b, *y, low=0.5), True, True, 1e-8, r, name=name, **loose)
             for x in ((3,), ()):
                 add("aten.binary_cross_entropy_with_logits", T(a, *x), T(b, *x, low=0, high=1), None, None, r, name=f"mixed_{NAMES[a]}{len(x)}_{NAMES[b]}_{r}", **loose)
