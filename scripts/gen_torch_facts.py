@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes tests/ops/torch_schemas.txt and tests/ops/edge_dtypes.txt: of torch's operator schemas and ExecuTorch's edge dtype rows those of
-operators that edgec's table has, for tests/unit/table_test.cpp.
+"""Writes, for tests/unit/table_test.cpp: tests/ops/torch_schemas.txt and edge_dtypes.txt, of torch's operator schemas and ExecuTorch's edge
+dtype rows those of operators that edgec's table has; core_operators.txt, the names that torch.export may give.
 
   gen_torch_facts.py EDGEC SHARED/reference
 """
@@ -25,5 +25,15 @@ def dtypes():
             yield line
 
 
+def core_operators():
+    """What torch.export gives: core ATen, what its decompositions know, and what exported models had."""
+    names = {line.split("(")[0].replace("::", ".") for line in (reference / "aten_schemas.txt").read_text().splitlines()
+             if "core" in line.partition("\t")[2].split(",")}
+    for file in ("core_decompositions.txt", "training_ir_targets.txt"):
+        names |= {line.split("\t")[0].strip() for line in (reference / file).read_text().splitlines() if line.startswith("aten.")}
+    return sorted({n.removesuffix(".default") for n in names})
+
+
+(out / "core_operators.txt").write_text("\n".join(core_operators()) + "\n")
 (out / "torch_schemas.txt").write_text("\n".join(schemas()) + "\n")
 (out / "edge_dtypes.txt").write_text("\n".join(dtypes()) + "\n")

@@ -77,6 +77,13 @@ ValueId pick(Builder& b, ValueId x, size_t axis, ValueId index) {
   return b.call("aten.index_select", {x, static_cast<int64_t>(axis), index});
 }
 
+void refuse_training(Builder& b, const Call& c) {
+  const Location& at = b.loc();
+  const std::string where =
+      !at || at->module_class.empty() ? "" : at->module_class + (at->module_path.empty() ? "" : " (" + at->module_path + ")") + ": ";
+  b.fail(where + c.op().name() + " in training mode; call model.eval() before torch.export.export");
+}
+
 ValueId where(Builder& b, ValueId condition, ValueId x, ValueId otherwise) { return b.call("aten.where.self", {condition, x, otherwise}); }
 
 ValueId where(Builder& b, ValueId condition, ValueId x, double otherwise) {

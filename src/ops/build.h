@@ -20,6 +20,8 @@ ValueId cat(Builder& b, const std::vector<ValueId>& parts, size_t axis);  // the
 ValueId stack(Builder& b, const std::vector<ValueId>& parts, size_t axis);
 ValueId transposed(Builder& b, ValueId x, size_t i, size_t j);
 ValueId moved(Builder& b, ValueId x, size_t from, size_t to);
+// Fails the builder: the model was exported in training mode, which its module's name tells.
+void refuse_training(Builder& b, const Call& c);
 // 0, 1, ..., length - 1 along `axis` of `rank` dims, the others 1.
 ValueId iota(Builder& b, Dim length, DType dtype = DType::I64, size_t axis = 0, size_t rank = 1);
 ValueId pick(Builder& b, ValueId x, size_t axis, ValueId index);             // index_select, a rank-1 index

@@ -41,6 +41,7 @@ void register_all() {
     define_stats(ops);
     define_windows(ops);
     define_others(ops);
+    define_complex(ops);
     define_out_forms(ops);  // of all above
   });
 }

@@ -40,6 +40,7 @@ void define_matrix(Table&);   // determinants, inverses, Cholesky, powers
 void define_stats(Table&);    // quantiles, covariance, gradient
 void define_windows(Table&);  // hann_window, linspace of tensors
 void define_others(Table&);   // deprecated names, helpers of torch's decompositions
+void define_complex(Table&);  // types of complex operators and transforms
 void define_out_forms(Table&);
 
 }  // namespace edgec::ops

@@ -4,6 +4,7 @@
 #include <map>
 
 #include <edgec/rewriter.h>
+#include "ops/absent.h"
 
 // %y = aten.silu(%x)   ->   %s = aten.sigmoid(%x)
 //                           %y = aten.mul.Tensor(%x, %s)
@@ -60,6 +61,7 @@ class Decomposer {
                                                copy.results.size()));
         const NodeId first = before ? g_.next(before) : g_.first();
         keep_symbols(first, id, copy.results, *made);
+        if (!gives_same_types(copy, *made)) return {};
         rw_.replace_node(id, *made);
         return before ? g_.next(before) : g_.first();
       }
@@ -72,6 +74,23 @@ class Decomposer {
       m.known = g_.node(id).op->known;
     }
     return next;
+  }
+
+  // The values of an expansion stand for the results in every later rule: they must have their dtypes and ranks, and their
+  // sizes where both are numbers.
+  bool gives_same_types(const Node& n, const std::vector<ValueId>& made) {
+    for (size_t i = 0; i < n.results.size() && i < made.size(); ++i) {
+      if (!g_.type(n.results[i]).is_tensor() || !g_.type(made[i]).is_tensor()) continue;
+      const TensorType &was = g_.tensor(n.results[i]), &is = g_.tensor(made[i]);
+      bool same = was.dtype == is.dtype && was.rank() == is.rank();
+      for (size_t d = 0; same && d < was.rank(); ++d)
+        same = !was.sizes[d].is_static() || !is.sizes[d].is_static() || was.sizes[d] == is.sizes[d];
+      if (same) continue;
+      cx_.diag.error(n.loc, fmt::format("the expansion of {} gives {} for a result of {}", n.op->name(), str(is), str(was)),
+                     "this is a bug in edgec, or the archive's types are not those of the operator");
+      return false;
+    }
+    return true;
   }
 
   // An expansion with a size of its own making (how many elements a mask selects) takes over the symbol that the
@@ -149,9 +168,9 @@ Status decompose(Program& p, PassContext& cx) {
     return {};
   }));
   for (const auto& [name, m] : missing)
-    cx.diag.error(
-        m.first, fmt::format("operator {} is not supported ({} {})", name, m.uses, m.uses == 1 ? "use" : "uses"),
-        name.starts_with("aten.") ? "" : "an operator of a library of your own is declared with --ops FILE (docs/user-operators.md)");
+    cx.diag.error(m.first, fmt::format("operator {} is not supported ({} {})", name, m.uses, m.uses == 1 ? "use" : "uses"),
+                  name.starts_with("aten.") ? std::string(ops::reason_absent(name))
+                                            : "an operator of a library of your own is declared with --ops FILE (docs/user-operators.md)");
   EDGEC_TRY_VOID(outcome(cx));
   p.stage = Stage::Core;
   return {};

@@ -81,6 +81,20 @@ class Functionalizer {
     return b.call(step.op->name(), std::move(args));
   }
 
+  // Views whose expansion is none: steps of their own.
+  static bool places_elements(const std::string& op) { return op == "aten.unfold" || op == "aten.as_strided"; }
+
+  // Where the elements of such a view are: the same view of the elements' numbers.
+  ValueId put_through(Builder& b, const Step& step, ValueId whole, ValueId part) {
+    if (b.failed()) return {};
+    const Dims sizes = b.tensor(whole).sizes;
+    const Dim count = numel(sizes), written = numel(b.tensor(part).sizes);
+    const ValueId numbers = b.view(b.call("aten.arange", {count}), sizes);
+    const ValueId at = b.view(apply(b, step, numbers), {written});
+    const ValueId put = b.call("aten.index_put", {b.view(whole, {count}), Arg::tensors({at}), b.view(part, {written})});
+    return b.view(put, sizes);
+  }
+
   // What the viewed tensor `whole` is when its view has become `part`.
   ValueId invert(Builder& b, const Step& step, ValueId whole, ValueId part) {
     const std::string& op = step.op->name();
@@ -100,6 +114,7 @@ class Functionalizer {
     if (op == "aten.slice.Tensor") return b.call("aten.slice_scatter", {whole, part, a[1], a[2], a[3], a[4]});
     if (op == "aten.diagonal") return b.call("aten.diagonal_scatter", {whole, part, a[1], a[2], a[3]});
     if (op == "aten.expand" && b.tensor(whole).sizes == b.tensor(part).sizes) return part;
+    if (places_elements(op)) return put_through(b, step, whole, part);
     b.fail(fmt::format("a write through {} is not supported", op));
     return whole;
   }
@@ -124,8 +139,8 @@ class Functionalizer {
     const Node before = g_.node(id);  // a copy: the graph grows
     const Schema& schema = before.op->schema();
     for (Arg& a : g_.node(id).args) for_each_value(a, [&](ValueId& v) { v = read(v, before.loc, id); });
-    if (before.op->known && schema.mutates()) return visit_write(id, before);
     if (updates_running_statistics(before)) return visit_batch_norm(id, before);
+    if (before.op->known && schema.mutates() && before.op->name() != kBatchNorm) return visit_write(id, before);
     if (before.op->known && is_its_operand(before)) {
       alias_results(before, before.args[0].value());
       return g_.erase(id);
@@ -135,9 +150,11 @@ class Functionalizer {
       if (g_.type(r).is_tensor()) own(r, r);
   }
 
-  // Batch norm in training mode writes its running statistics, which its schema does not say.
+  // Batch norm in training mode writes its running statistics, which most of its schemas do not say.
+  static constexpr std::string_view kBatchNorm = "aten._native_batch_norm_legit";
   bool updates_running_statistics(const Node& n) const {
-    if (n.op->name() != "aten.batch_norm" && n.op->name() != "aten.native_batch_norm") return false;
+    const std::string& op = n.op->name();
+    if (op != "aten.batch_norm" && op != "aten.native_batch_norm" && op != kBatchNorm) return false;
     const Call c(g_, *n.op, n.args);
     return c.flag("training") && c.is_tensor("running_mean") && c.is_tensor("running_var");
   }
@@ -145,8 +162,10 @@ class Functionalizer {
   void visit_batch_norm(NodeId id, const Node& before) {
     const Node now = g_.node(id);
     const Call original(g_, *before.op, before.args), current(g_, *now.op, now.args);
-    const std::string module = before.loc && !before.loc->module_path.empty() ? before.loc->module_path : "the model";
-    cx_.diag.warning(before.loc, fmt::format("batch norm {} is in training mode: every call updates its running statistics", module),
+    const Location& at = before.loc;
+    const std::string kind = at && !at->module_class.empty() ? at->module_class : "batch norm";
+    const std::string module = at && !at->module_path.empty() ? kind + " (" + at->module_path + ")" : kind;
+    cx_.diag.warning(before.loc, fmt::format("{} is in training mode: every call updates its running statistics", module),
                      "export the model after model.eval() if that is not wanted");
     Builder b(g_, before.loc, id);
     std::vector<Arg> args;
@@ -212,6 +231,7 @@ class Functionalizer {
       if (from == views_.end()) return cx_.diag.error(before.loc, "a view of something that is no tensor");
       View view = from->second;
       auto steps = steps_between(now.args[0].value(), results[i]);
+      if (places_elements(now.op->name())) steps = {Step{now.op, now.args}};
       if (!steps) {  // not made of views: memory of its own
         own(before.results[i], results[i]);
         continue;

@@ -454,6 +454,13 @@ class Reader {
     if (kind == "as_int_lists") return read_list(held, [&](JsonValue i) { return read_list(i, number); });
     if (kind == "as_float") return real(held);
     if (kind == "as_floats") return read_list(held, real);
+    if (kind == "as_complex") {  // a list of two, until passes/complex_parts
+      EDGEC_TRY(JsonValue re, held.at("real"));
+      EDGEC_TRY(JsonValue im, held.at("imag"));
+      EDGEC_TRY(Arg re_part, real(re));
+      EDGEC_TRY(Arg im_part, real(im));
+      return Arg(ArgList{re_part, im_part});
+    }
     if (kind == "as_float_lists") return read_list(held, [&](JsonValue i) { return read_list(i, real); });
     if (kind == "as_bool") return truth(held);
     if (kind == "as_bools") return read_list(held, truth);

@@ -34,6 +34,8 @@ struct Case {
   std::string program;          // text IR
   std::string refused;          // not empty: compiling ends with a message that has this in it
   double rtol = -1, atol = -1;  // below zero: by dtype
+  bool random = false;          // only dtype, sizes and the range of the results count
+  double low = 0, high = 0;
   std::vector<Call> calls;
 };
 

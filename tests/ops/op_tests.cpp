@@ -66,6 +66,12 @@ std::string difference(const Case& c, const Tensor& want, const runtime::Array& 
     return fmt::format("dtype {} instead of {}", runtime::torch_name(got.element), torch_name(want.dtype));
   if (got.shape != want.sizes) return fmt::format("sizes {} instead of {}", got.shape, want.sizes);
   const auto count = static_cast<int64_t>(got.count());
+  if (c.random) {
+    for (int64_t i = 0; i < count; ++i)
+      if (const double v = read_element(got.bytes, want.dtype, i); v < c.low || v > c.high || (std::isnan(v) && std::isfinite(c.low)))
+        return fmt::format("element {} is {}, not within {} and {}", i, v, c.low, c.high);
+    return {};
+  }
   int64_t wrong = 0, first = -1;
   for (int64_t i = 0; i < count; ++i) {
     const bool same = is_integral(want.dtype) ? read_integer(got.bytes, want.dtype, i) == read_integer(want.bytes, want.dtype, i)

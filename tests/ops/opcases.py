@@ -10,6 +10,8 @@ ALL = FLOATS + INTS + [BOOL]
 NAMES = {BOOL: "bool", U8: "u8", I8: "i8", I16: "i16", I32: "i32", I64: "i64", F16: "f16", BF16: "bf16", F32: "f32", F64: "f64",
          torch.uint16: "u16", torch.uint32: "u32", torch.complex64: "c64"}
 DENOMINATORS = {F16: 16, BF16: 16, F32: 4096, F64: 1 << 20}
+PARTS = {torch.complex64: F32, torch.complex128: F64}  # a complex operand goes in as pairs of real numbers, a complex result comes out so
+NAMES[torch.complex128] = "c128"
 MASK = (1 << 64) - 1
 SEED = 0  # make_cases.py --seed
 
@@ -32,10 +34,16 @@ class T:
         self.dtype, self.shape, self.order, self.weight = dtype, shape, order, weight
         self.values, self.shuffled, self.specials = values, shuffled, specials
         self.den = den or DENOMINATORS.get(dtype, 1)
+        if dtype in PARTS: dtype = PARTS[dtype]
         default = (0, 1) if dtype == BOOL else (0, 9) if not dtype.is_floating_point and not dtype.is_signed else (-4, 4)
         if not dtype.is_floating_point and dtype.is_signed: default = (-9, 9)
         self.low = math.ceil((default[0] if low is None else low) * self.den)
         self.high = math.floor((default[1] if high is None else high) * self.den)
+
+    def pairs(self):
+        """What goes in for a complex tensor."""
+        return self(dtype=PARTS[self.dtype], shape=(*self.shape, 2), den=DENOMINATORS[PARTS[self.dtype]],
+                    low=-4 * DENOMINATORS[PARTS[self.dtype]], high=4 * DENOMINATORS[PARTS[self.dtype]])
 
     def __call__(self, **changes):
         made = T.__new__(T)
@@ -61,6 +69,9 @@ class T:
 
     def fill(self, seed, symbols):
         """The tensor, and the line that makes the C++ side fill it alike."""
+        if self.dtype in PARTS:
+            t, line, values = self.pairs().fill(seed, symbols)
+            return torch.view_as_complex(t), line, values
         sizes = self.sizes(symbols)
         count = math.prod(sizes)
         head = f"in {NAMES[self.dtype]} {shape_text(sizes)} "
@@ -130,17 +141,18 @@ class Writer:
     def __init__(self):
         self.lines, self.names, self.count, self.ops, self.problems = [], {}, 0, set(), []
 
-    def add(self, op, *args, name=None, where=None, sizes=None, tol=None, refused=None, torch_fn=None, **kwargs):
+    def add(self, op, *args, name=None, where=None, sizes=None, tol=None, refused=None, torch_fn=None, within=None, **kwargs):
         """One case: `op` on the arguments. `where={"s0": (2, 6)}` gives the ranges of symbols; a call is made for each of `sizes`
-        (default: both ends). `refused`: compiling must end with such a message. `torch_fn`: computes the result instead of the operator."""
+        (default: both ends). `refused`: compiling must end with such a message. `torch_fn`: computes the result instead of the operator. `within=(low, high)`:
+        a random result, of which dtype, sizes and range count; (-inf, inf) takes any values (`empty`)."""
         try:
-            self._add(op, args, name, where or {}, sizes, tol, refused, torch_fn, kwargs)
+            self._add(op, args, name, where or {}, sizes, tol, refused, torch_fn, within, kwargs)
         except NotImplementedError:  # a dtype that torch lacks
             pass
         except Exception as e:
             self.problems.append(f"{op} {name or ''}: {type(e).__name__}: {str(e).splitlines()[0]}")
 
-    def _add(self, op, args, name, where, sizes, tol, refused, torch_fn, kwargs):
+    def _add(self, op, args, name, where, sizes, tol, refused, torch_fn, within, kwargs):
         if not sizes: sizes = [{s: r[0] for s, r in where.items()}, {s: r[1] for s, r in where.items()}] if where else [{}]
         args, kwargs = copied(args), {k: copied(v) for k, v in kwargs.items()}
         specs = [t for t in flat_tensors([*args, *kwargs.values()])]
@@ -155,9 +167,11 @@ class Writer:
         out = [f"case {op} {name}"]
         if tol is not None: out.append("tolerance %g %g" % (tol if isinstance(tol, tuple) else (tol, tol)))
         if refused: out.append(f"refused {refused}")
+        if within: out.append("within %g %g" % within)
         out += ["| " + line for line in self._program(op, args, kwargs, where, specs, calls[0])]
         for call in calls if not refused else []:
-            out += ["call", *call["lines"], *call["results"]]
+            results = [" ".join(r.split()[:3]) for r in call["results"]] if within else call["results"]
+            out += ["call", *call["lines"], *results]
         self.lines += out + [""]
         self.count += 1
         self.ops.add(op)
@@ -182,8 +196,9 @@ class Writer:
             made["results_of_operator"] = len(torch_op(op)._schema.returns)
         for r in result if isinstance(result, (list, tuple)) else [result]:
             if isinstance(r, torch.Tensor):
-                if r.is_complex() or r.is_quantized: raise ValueError("a complex result")
+                if r.is_quantized: raise ValueError("a quantized result")
                 made["outputs"].append(r)
+                if r.is_complex(): r = torch.view_as_real(r.resolve_conj())
                 made["results"].append(f"out {NAMES[r.dtype]} {shape_text(r.shape)} {base64.b64encode(bytes_of(r)).decode()}".rstrip())
             elif r is not None:
                 made["outputs"].append(r)
@@ -201,9 +216,13 @@ class Writer:
                 values = ", ".join(number_text(v) for v in next(weights))
                 lines.append(f'constant #{number} "w{k}" {t.type_text()} = [{values}]')
                 spec = f' = parameter "w{k}" #{number}'
-            inputs.append(f"%x{k}: {t.type_text()}{spec}")
+            inputs.append(f"%x{k}: {(t.pairs() if t.dtype in PARTS else t).type_text()}{spec}")
         facts = ", ".join(f"{s} in {r[0]}..{r[1]}" for s, r in where.items())
         lines.append(f"method @forward({', '.join(inputs)}){' where ' + facts if facts else ''} {{")
+        for k, t in enumerate(specs):
+            if t.dtype not in PARTS: continue
+            lines.append(f"  %z{k} = aten.view_as_complex(%x{k}) : {t.type_text()}")
+            names[id(t)] = f"%z{k}"
         texts = [arg_text(a, names) for a in args]
         texts += [f"{k}={arg_text(v, names)}" for k, v in kwargs.items()]
         outputs = [f"%y{i}" for i in range(max(len(call["outputs"]), 1, call["results_of_operator"]))]
@@ -224,7 +243,13 @@ class Writer:
             texts = [arg_text(a, names) for a in args] + [f"{k}={arg_text(v, names)}" for k, v in kwargs.items()]
             results = [f"{NAMES[r.dtype]}[{', '.join(map(str, r.shape))}]" for r in call["outputs"]]
             types = " : " + ", ".join(results)
+        if any(isinstance(r, torch.Tensor) and r.is_complex() for r in call["outputs"]) or any(t.dtype in PARTS for t in specs):
+            types = " : " + ", ".join(f"{NAMES[r.dtype]}[{', '.join(map(str, r.shape))}]" for r in call["outputs"])
         lines.append(f"  {', '.join(outputs)} = {op}({', '.join(texts)}){types}")
+        for k, r in enumerate(call["outputs"]):
+            if not isinstance(r, torch.Tensor) or not r.is_complex(): continue
+            lines.append(f"  %v{k} = aten.view_as_real(%y{k})")
+            outputs[k] = f"%v{k}"
         returned = []
         for text, r in zip(outputs, call["outputs"] or [None]):
             order = layout_of(r)
@@ -233,7 +258,7 @@ class Writer:
 
 
 def layout_of(r):
-    if not isinstance(r, torch.Tensor) or r.dim() not in (4, 5) or r.is_contiguous(): return None
+    if not isinstance(r, torch.Tensor) or r.is_complex() or r.dim() not in (4, 5) or r.is_contiguous(): return None
     form = torch.channels_last if r.dim() == 4 else torch.channels_last_3d
     return [0, *range(2, r.dim()), 1] if r.is_contiguous(memory_format=form) else None
 
@@ -258,6 +283,7 @@ def arg_text(a, names):
     if isinstance(a, float): return repr(a)
     if isinstance(a, torch.dtype): return NAMES[a]
     if isinstance(a, torch.memory_format): return str(a).removeprefix("torch.")
+    if isinstance(a, complex): return f"[{a.real!r}, {a.imag!r}]"
     if isinstance(a, torch.device): return "none"
     if isinstance(a, str): return '"' + a + '"'
     if isinstance(a, (list, tuple)): return "[" + ", ".join(arg_text(v, names) for v in a) + "]"

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include <edgec/op.h>
+#include "ops/absent.h"
 #include "ops/table.h"
 
 // The operator table beside torch's schemas and ExecuTorch's edge dtype rows (tests/ops/*.txt, made by scripts/gen_torch_facts.py).
@@ -59,6 +60,28 @@ TEST(Table, SchemasAreTorchs) {
     EXPECT_TRUE(params && returns) << op->schema_text;
   }
   EXPECT_GT(compared, 300);
+}
+
+// What torch.export may give is in the table, or left out for a reason that docs/limits.md tells.
+TEST(Table, CoreOperatorsAreThereOrHaveAReason) {
+  ops::register_all();
+  std::ifstream in(std::string(EDGEC_TESTS_DIR) + "/../docs/limits.md");
+  const std::string limits((std::istreambuf_iterator<char>(in)), {});
+  size_t present = 0, absent = 0;
+  for (const std::string& name : lines_of("core_operators.txt")) {
+    if (Registry::global().find(name)) {
+      ++present;
+      continue;
+    }
+    ++absent;
+    const std::string reason(ops::reason_absent(name));
+    if (reason.empty())
+      ADD_FAILURE() << name << " is neither in the table nor left out for a reason";
+    else
+      EXPECT_NE(limits.find(reason), std::string::npos) << "docs/limits.md does not say: " << reason;
+  }
+  EXPECT_GT(present, 700u);
+  EXPECT_LT(absent, 330u);
 }
 
 // "T1:u8|i8" -> its dtypes; the class ties arguments of one row together.

@@ -1,3 +1,4 @@
+#include "ops/build.h"
 #include "ops/table.h"
 
 // Activation functions. Those without a kernel are expanded as torch computes them; half types compute in f32.
@@ -46,7 +47,7 @@ void define_activations(Table& ops) {
   const std::string slopes =
       "Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor";
   pointwise(ops, "aten::rrelu(Tensor self, " + slopes).expand([](Builder& b, const Call& c) {
-    if (c.flag("training")) b.fail(c.op().name() + " in training mode: export the model after model.eval()");
+    if (c.flag("training")) refuse_training(b, c);
     return b.call("aten.leaky_relu", {c.arg("self"), (c.number("lower", 0.125) + c.number("upper", 1.0 / 3)) / 2});
   });
   ops.in_place("aten::rrelu_(Tensor(a!) self, " + slopes + "(a!)");

@@ -57,7 +57,7 @@ Attention attend(Builder& b, const Call& c) {
   const DType d = c.tensor("query").dtype, wide = is_half(d) ? DType::F32 : d;
   const auto operand = [&](const char* param) { return b.cast(c.value(param), wide); };
   ValueId q = operand("query"), k = operand("key"), v = operand("value");
-  if (c.number("dropout_p") != 0) b.fail("attention with dropout: export the model after model.eval()");
+  if (c.number("dropout_p") != 0) refuse_training(b, c);
   const Dims qs = c.tensor("query").sizes, ks = c.tensor("key").sizes, vs = c.tensor("value").sizes;
   const size_t rank = qs.size();
   const auto head_size = qs.back().constant();

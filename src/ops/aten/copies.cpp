@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "ops/build.h"
 #include "ops/table.h"
 
 // Casts and copies.
@@ -68,7 +69,6 @@ void define_copies(Table& ops) {
            "aten::lift_fresh(Tensor(a) self) -> Tensor(a)",
            "aten::lift(Tensor self) -> Tensor",
            "aten::data(Tensor self) -> Tensor",
-           "aten::resolve_conj(Tensor(a) self) -> Tensor(a)",
            "aten::resolve_neg(Tensor(a) self) -> Tensor(a)",
        })
     ops.define(schema).dtype(same_as("self")).shape(shape_of("self")).expand([](Builder&, const Call& c) { return c.value("self"); });
@@ -95,7 +95,7 @@ void define_copies(Table& ops) {
         .dtype(same_as("input"))
         .shape(shape_of("input"))
         .expand([](Builder& b, const Call& c) {
-          if (c.flag("train") && c.number("p") != 0) b.fail(c.op().name() + " in training mode: export the model after model.eval()");
+          if (c.flag("train") && c.number("p") != 0) refuse_training(b, c);
           return c.value("input");
         });
     ops.in_place(fmt::format("aten::{}_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", schema));

@@ -325,7 +325,20 @@ void define_clamp(Table& ops) {
       .preserves_layout()
       .in_place_ok()
       .promotes(limits)
-      .kernel("clamp.out");
+      .kernel("clamp.out")
+      .expand([](Builder& b, const Call& c) -> Values {
+        // torch converts the limits to the result's dtype: -1 as u8 is 255.
+        if (c.promoted({"self", "min", "max"}) != DType::U8) return keep_whole();
+        std::vector<Arg> args = {c.arg("self"), c.arg("min"), c.arg("max")};
+        bool changed = false;
+        for (size_t i = 1; i < 3; ++i) {
+          const auto limit = args[i].is_expr() ? args[i].expr().constant() : std::nullopt;
+          if (!limit || *limit >= 0) continue;
+          args[i] = *limit & 0xff;
+          changed = true;
+        }
+        return changed ? Values{b.call("aten.clamp", args)} : keep_whole();
+      });
   ops.define("aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor")
       .dtype(promoted(limits))
       .shape(broadcast_of(limits))

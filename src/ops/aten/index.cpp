@@ -657,6 +657,12 @@ void define_index(Table& ops) {
   ops.define("aten::argwhere(Tensor self) -> Tensor").infer(nonzero_type).expand([](Builder& b, const Call& c) {
     return b.call("aten.nonzero", {c.arg("self")});
   });
+  ops.define("aten::nonzero_numpy(Tensor self) -> Tensor[]")
+      .infer([](const Call& c) -> Types {
+        const Arg args[] = {c.arg("self")};
+        return infer(c.graph(), Registry::global().get("aten.where"), args);
+      })
+      .expand([](Builder& b, const Call& c) { return b.call_all("aten.where", {c.arg("self")}); });
   ops.define("aten::where(Tensor condition) -> Tensor[]").infer(coordinate_types).expand([](Builder& b, const Call& c) {
     const ValueId found = b.call("aten.nonzero", {at_least_1d(b, c.value("condition"))});
     std::vector<ValueId> out;

@@ -18,16 +18,17 @@ ValueId reduced_loss(Builder& b, const Call& c, ValueId loss) {
   return c.integer("reduction") == kMean ? mean(b, loss, all) : sum(b, loss, all);
 }
 
-// A loss of each pair of elements, reduced; half types compute in f32.
+// A loss of each pair of elements, reduced; half types compute in f32. Some losses have the dtype of one operand.
 template <class Fn>
-void elementwise_loss(Table& ops, std::string_view schema, Fn each) {
+void elementwise_loss(Table& ops, std::string_view schema, Fn each, DTypeRule dtype = promoted({"self", "target"})) {
   ops.define(schema)
-      .dtype(promoted({"self", "target"}))
+      .dtype(dtype)
       .shape(loss_shape(broadcast_of({"self", "target"})))
-      .expand([each](Builder& b, const Call& c) -> Values {
+      .expand([each, dtype](Builder& b, const Call& c) -> Values {
         const DType d = c.promoted({"self", "target"}), wide = is_half(d) ? DType::F32 : d;
+        const auto result = dtype(c);
         const ValueId x = b.cast(c.value("self"), wide), y = b.cast(c.value("target"), wide);
-        return {b.cast(reduced_loss(b, c, each(b, c, x, y)), d)};
+        return {b.cast(reduced_loss(b, c, each(b, c, x, y)), result ? *result : d)};
       });
 }
 
@@ -57,14 +58,20 @@ void define_elementwise_losses(Table& ops) {
     if (beta == 0) return apart;
     return where(b, b.call("aten.lt.Scalar", {apart, beta}), b.div(half_square(b, apart), beta), b.sub(apart, 0.5 * beta));
   });
-  elementwise_loss(ops, "aten::huber_loss" + tail + ", float delta=1.) -> Tensor", [](Builder& b, const Call& c, ValueId x, ValueId y) {
-    const double delta = c.number("delta");
-    const ValueId apart = b.unary("aten.abs", b.sub(x, y));
-    return where(b, b.call("aten.le.Scalar", {apart, delta}), half_square(b, apart), b.mul(b.sub(apart, 0.5 * delta), delta));
-  });
-  elementwise_loss(ops, "aten::soft_margin_loss" + tail + ") -> Tensor", [](Builder& b, const Call&, ValueId x, ValueId y) {
-    return b.unary("aten.log1p", b.unary("aten.exp", b.unary("aten.neg", b.mul(x, y))));
-  });
+  elementwise_loss(
+      ops, "aten::huber_loss" + tail + ", float delta=1.) -> Tensor",
+      [](Builder& b, const Call& c, ValueId x, ValueId y) {
+        const double delta = c.number("delta");
+        const ValueId apart = b.unary("aten.abs", b.sub(x, y));
+        return where(b, b.call("aten.le.Scalar", {apart, delta}), half_square(b, apart), b.mul(b.sub(apart, 0.5 * delta), delta));
+      },
+      same_as("self"));
+  elementwise_loss(
+      ops, "aten::soft_margin_loss" + tail + ") -> Tensor",
+      [](Builder& b, const Call&, ValueId x, ValueId y) {
+        return b.unary("aten.log1p", b.unary("aten.exp", b.unary("aten.neg", b.mul(x, y))));
+      },
+      same_as("self"));
   elementwise_loss(ops, "aten::kl_div" + tail + ", *, bool log_target=False) -> Tensor",
                    [](Builder& b, const Call& c, ValueId x, ValueId y) {
                      if (c.flag("log_target")) return b.mul(b.unary("aten.exp", y), b.sub(y, x));
@@ -77,14 +84,16 @@ void define_elementwise_losses(Table& ops) {
                                    no = at_least(b, b.unary("aten.log1p", b.unary("aten.neg", x)), -100);
                      return weighted(b, c, b.sub(b.mul(b.sub(y, 1), no), b.mul(y, yes)));
                    });
-  elementwise_loss(ops,
-                   "aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int "
-                   "reduction=1) -> Tensor",
-                   [](Builder& b, const Call& c, ValueId x, ValueId y) {
-                     ValueId log_sigmoid = b.unary("aten.log_sigmoid", x);
-                     if (c.has("pos_weight")) log_sigmoid = b.mul(log_sigmoid, b.add(b.mul(y, b.sub(c.value("pos_weight"), 1)), 1));
-                     return weighted(b, c, b.sub(b.mul(b.call("aten.rsub.Scalar", {y, 1}), x), log_sigmoid));
-                   });
+  elementwise_loss(
+      ops,
+      "aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int "
+      "reduction=1) -> Tensor",
+      [](Builder& b, const Call& c, ValueId x, ValueId y) {
+        ValueId log_sigmoid = b.unary("aten.log_sigmoid", x);
+        if (c.has("pos_weight")) log_sigmoid = b.mul(log_sigmoid, b.add(b.mul(y, b.sub(c.value("pos_weight"), 1)), 1));
+        return weighted(b, c, b.sub(b.mul(b.call("aten.rsub.Scalar", {y, 1}), x), log_sigmoid));
+      },
+      same_as("target"));
 }
 
 // ---- pairs and triplets -------------------------------------------------------------------------------------------

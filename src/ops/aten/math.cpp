@@ -31,8 +31,12 @@ Values only_floats(Builder&, const Call& c) {
 }
 
 void define_with_kernels(Table& ops) {
-  for (const char* name : {"abs", "neg", "bitwise_not"})
-    unary(ops, name, same_as("self")).in_place_ok().kernel(fmt::format("{}.out", name));
+  const DTypeRule size = [](const Call& c) -> Result<DType> {  // of a complex number: real
+    const DType d = c.tensor("self").dtype;
+    return d == DType::C128 ? DType::F64 : d == DType::C64 ? DType::F32 : d == DType::C32 ? DType::F16 : d;
+  };
+  for (const std::string name : {"abs", "neg", "bitwise_not"})
+    unary(ops, name, name == "abs" ? size : same_as("self")).in_place_ok().kernel(fmt::format("{}.out", name));
   // The kernel's sign of NaN is NaN, torch's is 0.
   unary(ops, "sign", same_as("self")).in_place_ok().kernel("sign.out").expand([](Builder& b, const Call& c) -> Values {
     const DType d = c.tensor("self").dtype;

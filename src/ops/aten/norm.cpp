@@ -26,7 +26,7 @@ bool mixed_dtypes(const Call& c) {
 bool has_half(const Call& c) { return any_operand(c, is_half); }
 
 Values training_mode(Builder& b, const Call& c) {
-  b.fail(c.op().name() + " in training mode: export the model after model.eval()");
+  refuse_training(b, c);
   return {};
 }
 
@@ -266,6 +266,11 @@ void define_batch_norms(Table& ops) {
   ops.define("aten::native_batch_norm" + given + "Tensor? running_mean, Tensor? running_var, " + settings + ") -> (Tensor, Tensor, Tensor)")
       .infer(batch_types(3))
       .expand(norm_by_statistics);
+  // Functionalization takes the updates out of a call in training mode.
+  ops.define("aten::_native_batch_norm_legit" + given + "Tensor(a!) running_mean, Tensor(b!) running_var, " + settings +
+             ") -> (Tensor, Tensor, Tensor)")
+      .infer(batch_types(3))
+      .expand(norm_by_statistics);
   ops.define("aten::_native_batch_norm_legit.no_stats" + given + settings + ") -> (Tensor, Tensor, Tensor)")
       .infer(batch_types(3))
       .expand(norm_by_batch);
@@ -287,7 +292,7 @@ Values weight_norm(Builder& b, const Call& c) {
   const DType d = c.tensor("v").dtype, wide = is_half(d) ? DType::F32 : d;
   const ValueId v = b.cast(c.value("v"), wide);
   const ValueId norm = b.call("aten.norm_except_dim", {v, 2, c.arg("dim")});
-  return {b.cast(b.mul(v, b.div(b.cast(c.value("g"), wide), norm)), d), b.cast(norm, c.tensor("g").dtype)};
+  return {b.cast(b.mul(v, b.div(b.cast(c.value("g"), wide), norm)), d), norm};
 }
 
 void define_weight_norms(Table& ops) {
@@ -297,8 +302,9 @@ void define_weight_norms(Table& ops) {
       .expand([](Builder& b, const Call& c) { return weight_norm(b, c)[0]; });
   ops.define("aten::_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)")
       .infer([](const Call& c) -> Result<std::vector<Type>> {
-        const auto bare = [&](const char* p) { return Type::of({c.tensor(p).dtype, c.tensor(p).sizes, {}, {}}); };
-        return std::vector<Type>{bare("v"), bare("g")};
+        const DType d = c.tensor("v").dtype;  // norms of half types are f32
+        return std::vector<Type>{Type::of({d, c.tensor("v").sizes, {}, {}}),
+                                 Type::of({is_half(d) ? DType::F32 : d, c.tensor("g").sizes, {}, {}})};
       })
       .expand(weight_norm);
 }

@@ -19,6 +19,7 @@ struct Resize {
   Dims in, out;                               // spatial
   std::vector<std::optional<double>> scales;  // as given
   bool align_corners = false;
+  DType computed = DType::F32;  // of positions and weights: f64 for f64
 };
 
 std::string_view tensor_param(const Call& c) { return c.op().schema().find("input") >= 0 ? "input" : "self"; }
@@ -69,6 +70,7 @@ Result<Resize> resize_of(const Call& c, size_t spatial) {
     }
   }
   r.align_corners = schema.find("align_corners") >= 0 && c.flag("align_corners");
+  if (c.graph().tensor(r.x).dtype == DType::F64) r.computed = DType::F64;
   return r;
 }
 
@@ -81,16 +83,21 @@ ShapeRule resized(size_t spatial) {
   };
 }
 
-// Input elements per output element along dim i, as torch's kernels compute it in f32.
-Arg step_of(const Resize& r, size_t i) {
+// Input elements per output element along dim i; torch's kernels compute it in f32, in f64 for f64.
+Arg step_of(const Resize& r, size_t i, DType computed) {
   const auto n = r.in[i].constant(), m = r.out[i].constant();
+  const auto ratio = [&](int64_t a, int64_t b) {
+    if (computed == DType::F64) return static_cast<double>(a) / static_cast<double>(b);
+    return static_cast<double>(static_cast<float>(a) / static_cast<float>(b));
+  };
   if (r.align_corners) {
-    if (n && m) return *m > 1 ? static_cast<double>(static_cast<float>(*n - 1) / static_cast<float>(*m - 1)) : 0.0;
+    if (n && m) return *m > 1 ? ratio(*n - 1, *m - 1) : 0.0;
     const sym::Expr last = sym::max(r.out[i] - 1, 1);
     return sym::truediv(sym::to_float(r.in[i] - 1), sym::to_float(last));
   }
-  if (r.scales[i] && *r.scales[i] > 0) return static_cast<double>(static_cast<float>(1.0 / *r.scales[i]));
-  if (n && m) return static_cast<double>(static_cast<float>(*n) / static_cast<float>(*m));
+  if (r.scales[i] && *r.scales[i] > 0)
+    return computed == DType::F64 ? 1.0 / *r.scales[i] : static_cast<double>(static_cast<float>(1.0 / *r.scales[i]));
+  if (n && m) return ratio(*n, *m);
   return sym::truediv(sym::to_float(r.in[i]), sym::to_float(r.out[i]));
 }
 
@@ -131,7 +138,7 @@ ValueId nearest_along(Builder& b, ValueId x, const Resize& r, size_t i, bool exa
   if (r.in[i] == r.out[i]) return x;
   ValueId at = iota(b, r.out[i], DType::F32);
   if (exact) at = b.add(at, 0.5);
-  at = b.cast(b.unary("aten.floor", b.mul(at, step_of(r, i))), DType::I64);
+  at = b.cast(b.unary("aten.floor", b.mul(at, step_of(r, i, DType::F32))), DType::I64);
   return pick(b, x, 2 + i, b.call("aten.clamp", {at, Arg(), r.in[i] - 1}));
 }
 
@@ -150,8 +157,8 @@ ValueId nearest(Builder& b, const Call& c, size_t spatial, bool exact) {
 
 // Positions in the input of the output's elements.
 ValueId source_positions(Builder& b, const Resize& r, size_t i) {
-  const ValueId at = iota(b, r.out[i], DType::F32);
-  const Arg step = step_of(r, i);
+  const ValueId at = iota(b, r.out[i], r.computed);
+  const Arg step = step_of(r, i, r.computed);
   return r.align_corners ? b.mul(at, step) : b.sub(b.mul(b.add(at, 0.5), step), 0.5);
 }
 
@@ -199,7 +206,7 @@ ValueId cubic_along(Builder& b, ValueId x, const Resize& r, size_t i) {
 // An antialiased filter of given radius as a matrix [out, in] of weights; resizing is a product with it.
 ValueId filter_matrix(Builder& b, const Resize& r, size_t i, bool cubic, DType dtype) {
   const double radius = cubic ? 2.0 : 1.0;
-  const Arg step = step_of(r, i);
+  const Arg step = step_of(r, i, dtype);
   if (!std::holds_alternative<double>(step.state)) {
     b.fail("antialiased resizing of a dynamic size");
     return {};
@@ -269,7 +276,8 @@ auto by_kernel(size_t spatial, std::string kernel, Fallback fallback) {
       r.out.insert(r.out.begin(), 1);
       r.scales.insert(r.scales.begin(), 1.0);
     }
-    const auto args = spatial == 3 ? std::nullopt : kernel_sizes(c.graph(), r);
+    const bool in_f32 = r.computed == DType::F64 && c.op().schema().find("align_corners") >= 0;  // what the linear kernel does
+    const auto args = spatial == 3 || in_f32 ? std::nullopt : kernel_sizes(c.graph(), r);
     if (!args) return fallback(b, c, *made);
     const ValueId x = spatial == 1 ? unsqueeze(b, r.x, 2) : r.x;
     NamedArgs named{{"output_size", args->first}, {"scale_factors", args->second}};
@@ -291,7 +299,8 @@ auto unless_kernel_takes(Expand expand) {
   return [=](Builder& b, const Call& c) -> Values {
     auto r = resize_of(c, 2);
     const bool one_given = c.has("output_size") != c.has("scale_factors");
-    if (r && one_given && kernel_sizes(c.graph(), *r)) return keep_whole();
+    const bool in_f32 = r && r->computed == DType::F64 && c.op().schema().find("align_corners") >= 0;
+    if (r && one_given && !in_f32 && kernel_sizes(c.graph(), *r)) return keep_whole();
     return {expand(b, c)};
   };
 }

@@ -137,8 +137,7 @@ Values network(Builder& b, const Call& c, Kind kind) {
         c.op().name(), length.str(), *axis));
     return {};
   }
-  if (c.flag("train") && c.number("dropout") != 0 && c.integer("num_layers") > 1)
-    b.fail(c.op().name() + " in training mode drops out: export the model after model.eval()");
+  if (c.flag("train") && c.number("dropout") != 0 && c.integer("num_layers") > 1) refuse_training(b, c);
   const std::vector<Weights> weights = weights_of(b, c, kind);
   if (b.failed()) return {};
   const bool batch_first = *axis == 1;

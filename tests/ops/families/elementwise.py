@@ -214,3 +214,6 @@ def cases(add):
     add("aten.lerp.Tensor", T(F32, "s0", 6), T(F32, 6), T(F32, 1), where={"s0": (1, 4)})
     add("aten.lerp_.Scalar", T(F32, 2, 3), T(F32, 3), 0.25)
     add("aten.lerp_.Tensor", T(F32, 2, 3), T(F32, 3), T(F32, 3))
+    for lo, hi in [(-1, None), (None, -1), (-3, 10), (3, -250)]: add("aten.clamp", T(U8, 9, high=255), lo, hi, name=f"u8_{lo}_{hi}")
+    add("aten.clamp_min", T(U8, 9, high=255), -1, name="u8")
+    add("aten.clamp", T(U8, 9, high=255), -1.5, 7.25, name="u8_float")

@@ -83,6 +83,9 @@ def cases(add):
     add("aten.unsafe_split_with_sizes", T(F32, 3, 5), [2, 3], 1)
     for size, stride, o in [([2, 2], [3, 1], 0), ([3], [2], 1), ([2, 3], [0, 1], 2), ([], [], 4), ([2, 2, 2], [1, 1, 1], 0)]:
         for op in ["as_strided", "as_strided_copy"]: add(f"aten.{op}", T(F32, 3, 4), size, stride, o, name=f"{len(size)}_{o}")
+    for dim in (0, 1, -1):  # a tensor of sizes [0] joins any others
+        for parts in ([(0,), (0,)], [(0,), (0, 3)], [(0, 3), (0,)], [(0,), (0,), (2, 3)], [(2, 0), (2, 0)], [(2, 0), (0,)]):
+            add("aten.cat", [T(F32, *p) for p in parts], dim, name=f"empty_{parts}_{dim}".replace(" ", ""))
     for op in ("hsplit", "vsplit", "dsplit"):
         add(f"aten.{op}.int", T(F32, 4, 6, 2), 2)
         add(f"aten.{op}.array", T(I64, 4, 6, 5), [1, 3])

@@ -64,3 +64,20 @@ def multi_margin(add):
     add("aten.multi_margin_loss", T(F32, 5), T(I64, 1, values=[2]))
     add("aten.multi_margin_loss", T(F32, 5), T(I64, values=[2]), reduction=0)
     add("aten.multi_margin_loss", T(F32, "s0", 3), T(I64, "s0", low=0, high=2), where={"s0": (1, 4)})
+    mixed(add)
+
+
+def mixed(add):
+    """Operands of two dtypes and ranks: what the result's dtype follows differs from loss to loss."""
+    for a, b in [(F32, F64), (F64, F32), (F16, F32), (F32, F16), (BF16, F32)]:
+        for r in (0, 1):
+            loose = {"tol": 1e-2 if F16 in (a, b) or BF16 in (a, b) else 1e-5}
+            for op in ("huber_loss", "mse_loss", "l1_loss", "smooth_l1_loss"):
+                for x, y in [((3,), (3,)), ((), (3,)), ((3,), ()), ((), ())]:
+                    add(f"aten.{op}", T(a, *x), T(b, *y), r, name=f"mixed_{NAMES[a]}{len(x)}_{NAMES[b]}{len(y)}_{r}", **loose)
+            for x, y in [((3,), (3,)), ((3,), ()), ((), ())]:
+                name = f"mixed_{NAMES[a]}{len(x)}_{NAMES[b]}{len(y)}_{r}"
+                add("aten.soft_margin_loss", T(a, *x, low=-2, high=2), T(b, *y, low=-1, high=1), r, name=name, **loose)
+                add("aten.poisson_nll_loss", T(a, *x), T(b, *y, low=0.5), True, True, 1e-8, r, name=name, **loose)
+            for x in ((3,), ()):
+                add("aten.binary_cross_entropy_with_logits", T(a, *x), T(b, *x, low=0, high=1), None, None, r, name=f"mixed_{NAMES[a]}{len(x)}_{NAMES[b]}_{r}", **loose)

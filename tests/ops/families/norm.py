@@ -77,3 +77,6 @@ def cases(add):
     for dim in [0, 1]:
         add("aten._weight_norm", T(F32, 3, 4), T(F32, 3 if dim == 0 else 1, 4 if dim == 1 else 1), dim, name=f"{dim}", **tol(F32))
     add("aten._weight_norm_interface", T(F32, 3, 4), T(F32, 3, 1), 0, **tol(F32))
+    for d in FLOATS: add("aten._weight_norm_interface", T(d, 3, 4), T(d, 3, 1), 0, name=f"norm_{NAMES[d]}", tol={F16: 5e-3, BF16: 4e-2}.get(d, 1e-5))
+    add("aten.native_layer_norm", T(F64, 2, 3, 300), [3, 300], T(F64, 3, 300), T(F64, 3, 300), 1e-5, name="f64_long")
+    add("aten.layer_norm", T(F64, 4, 1000), [1000], name="f64_long")

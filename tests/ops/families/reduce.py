@@ -123,6 +123,9 @@ def cases(add):
             name="large",
             **tol(F32),
         )
+    for dims in ([0], [1], [0, 1], [-1], None):  # exact in f64
+        for op in ("sum.dim_IntList", "mean.dim", "nansum"): add(f"aten.{op}", T(F64, 3, 700), dims, name=f"f64_long_{dims}".replace(" ", ""))
+        add("aten.sum.dim_IntList", T(F32, 3, 700), dims, dtype=F64, name=f"to_f64_{dims}".replace(" ", ""))
     add("aten.softmax.int", T(I64, 3, 4), 1, dtype=F32, name="dtype", **tol(F32))
     add("aten.log_softmax.int", T(F16, 3, 4), 1, dtype=F32, name="dtype", **tol(F32))
     for d in ALL:

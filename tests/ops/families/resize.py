@@ -19,8 +19,12 @@ def cases(add):
                 add(f"aten.{op}.vec", T(F32, 2, 3, *dims), [2 * s for s in dims], *a, None, name=f"{c}_size", **TOL)
                 add(f"aten.{op}.vec", T(F32, "s0", 3, *dims), None, *a, [2.0] * n, name=f"{c}_dynamic", **TOL, **DYN)
             for d in [F64, F16, BF16]:
-                loose = {F64: 1e-9, F16: (1e-2, 1e-2), BF16: (4e-2, 4e-2)}[d]
+                loose = {F64: 1e-12, F16: (1e-2, 1e-2), BF16: (4e-2, 4e-2)}[d]
                 add(f"aten.{op}", T(d, 2, 3, *dims), [2 * s for s in dims], *([False] if corners else []), name=NAMES[d], tol=loose)
+        for op, corners in modes:
+            for c in ([False, True] if corners else []):
+                add(f"aten.{op}", T(F64, 1, 2, *dims), [s + 1 for s in dims], c, name=f"f64_{c}")
+                add(f"aten.{op}.vec", T(F64, 1, 2, *dims), None, c, [1.7] * n, name=f"f64_{c}_scaled")
         if n == 2:
             for op, corners in modes:
                 add(f"aten.{op}", T(F32, 2, 3, *dims, order="cl"), [8, 10], *([False] if corners else []), name="cl", **TOL)
