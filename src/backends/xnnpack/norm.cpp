@@ -1,0 +1,181 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "backends/xnnpack/lowering.h"
+
+// Norms and means, of products with a row of 1/k: the delegate's matrix kernels sum a row faster than its reductions do.
+namespace edgec::xnnpack {
+namespace {
+
+int64_t product(const Dims& d, size_t first) {
+  int64_t n = 1;
+  for (size_t i = first; i < d.size(); ++i) n *= *d[i].constant();
+  return n;
+}
+
+Id mean_with(Lowering& l, Id x, double add) {
+  const Id mean = l.mean_of_last(x);
+  return add == 0 ? mean : l.binary(Op::Add, mean, add);
+}
+
+// (x - mean) / sqrt(variance + eps) along the innermost dim.
+Id standardized(Lowering& l, Id x, double eps) {
+  const Id centred = l.binary(Op::Subtract, x, l.mean_of_last(x));
+  const Id inverse = l.unary(Op::ReciprocalSquareRoot, mean_with(l, l.unary(Op::Square, centred), eps));
+  return l.binary(Op::Multiply, centred, inverse);
+}
+
+Id scaled_and_shifted(Lowering& l, Id x, const Site& s, const std::vector<int64_t>& shape) {
+  const auto operand = [&](const char* p) {
+    TensorData d = *s.constant(p);
+    return l.reshape(l.constant(std::move(d)), Dims(shape.begin(), shape.end()));
+  };
+  if (s.constant("weight")) x = l.binary(Op::Multiply, x, operand("weight"));
+  if (s.call().op().schema().find("bias") >= 0 && s.constant("bias")) x = l.binary(Op::Add, x, operand("bias"));
+  return x;
+}
+
+Refusal affine_refuses(const Site& s) {
+  for (const char* p : {"weight", "bias"})
+    if (s.call().op().schema().find(p) >= 0 && s.call().has(p) && !s.constant(p)) return fmt::format("{} is not constant", p);
+  if (s.result().dtype != DType::F32) return "norms are composed in float32 only";
+  return {};
+}
+
+Refusal layer_norm_refuses(const Site& s) {
+  if (Refusal r = affine_refuses(s)) return r;
+  const Dims sizes = s.call().dims("normalized_shape");
+  for (const Dim& d : sizes)
+    if (!d.is_static()) return "a normalized size that is not constant";
+  if (sizes.empty()) return "no normalized dims";
+  if (sizes.size() > 1 && !at_most_one_dynamic(s.result().sizes)) return "several normalized dims behind several dynamic ones";
+  return {};
+}
+
+// layer_norm and rms_norm share how their rows are laid out.
+Status along_last_dims(Lowering& l, const Site& s, Id (*norm)(Lowering&, Id, double), double eps) {
+  const Call c = s.call();
+  const ValueId x = c.value("input");
+  const TensorType& t = l.type(x);
+  const size_t rank = t.rank(), normalized = c.dims("normalized_shape").size();
+  Form f = l.form(x);
+  if (f.order.back() != rank - 1 || normalized > 1) f = {l.plain(x), plain_order(rank)};
+  const Dims sizes = l.dims(f.id);
+  Id rows = f.id;
+  if (normalized > 1) {
+    Dims flat(sizes.begin(), sizes.end() - static_cast<std::ptrdiff_t>(normalized));
+    flat.push_back(Dim(product(sizes, rank - normalized)));
+    rows = l.reshape(rows, flat);
+  }
+  const int64_t k = *l.dims(rows).back().constant();
+  rows = scaled_and_shifted(l, norm(l, rows, eps), s, {k});
+  l.bind(s.node().results[0], l.reshape(rows, sizes), f.order);
+  return {};
+}
+
+Status layer_norm(Lowering& l, const Site& s) { return along_last_dims(l, s, standardized, s.call().number("eps", 1e-5)); }
+
+Id by_root_mean_square(Lowering& l, Id x, double eps) {
+  return l.binary(Op::Multiply, x, l.unary(Op::ReciprocalSquareRoot, mean_with(l, l.unary(Op::Square, x), eps)));
+}
+Status rms_norm(Lowering& l, const Site& s) {
+  return along_last_dims(l, s, by_root_mean_square, s.call().number("eps", std::numeric_limits<float>::epsilon()));
+}
+
+Refusal group_norm_refuses(const Site& s) {
+  if (Refusal r = affine_refuses(s)) return r;
+  const Dims& sizes = s.call().tensor("input").sizes;
+  if (sizes.size() < 2) return "input without channels";
+  for (size_t i = 1; i < sizes.size(); ++i)
+    if (!sizes[i].is_static()) return "a normalized size that is not constant";
+  return {};
+}
+Status group_norm(Lowering& l, const Site& s) {
+  const Call c = s.call();
+  const ValueId x = c.value("input");
+  const Dims sizes = l.type(x).sizes;
+  const int64_t groups = c.integer(c.op().schema().find("num_groups") >= 0 ? "num_groups" : "group");
+  const Id rows = l.reshape(l.plain(x), {sizes[0], Dim(groups), Dim(product(sizes, 1) / groups)});
+  std::vector<int64_t> channels(sizes.size() - 1, 1);
+  channels[0] = *sizes[1].constant();
+  const Id y = scaled_and_shifted(l, l.reshape(standardized(l, rows, c.number("eps", 1e-5)), sizes), s, channels);
+  l.bind(s.node().results[0], y, plain_order(sizes.size()));
+  return {};
+}
+
+// ---- means and sums --------------------------------------------------------------------------------------------------------------------
+
+struct Reduction {
+  std::vector<size_t> axes;
+  bool keep = false;
+};
+Reduction reduction(const Call& c) {
+  Reduction r;
+  const auto axes = c.axes("dim", c.rank("self"));
+  if (axes) r.axes = *axes;
+  std::sort(r.axes.begin(), r.axes.end());
+  r.keep = c.flag("keepdim");
+  return r;
+}
+bool over_image(const Call& c, const Reduction& r) { return c.rank("self") == 4 && r.axes == std::vector<size_t>{2, 3}; }
+bool over_last(const Call& c, const Reduction& r) { return r.axes.size() == 1 && r.axes[0] + 1 == c.rank("self"); }
+
+Refusal reduction_refuses(const Site& s) {
+  const Call c = s.call();
+  const Reduction r = reduction(c);
+  const TensorType& x = c.tensor("self");
+  if (c.has("dtype") && c.dtype("dtype", x.dtype) != x.dtype) return "a result of another dtype than the input's";
+  for (size_t a : r.axes)
+    if (!x.sizes[a].is_static() && (c.op().name() == "aten.sum.dim_IntList" || !over_image(c, r)))
+      return "a reduced size that is not constant";
+  if (!over_image(c, r) && !over_last(c, r)) return "dims other than the last one, or height and width of an image";
+  if (!r.keep && !at_most_one_dynamic(s.result().sizes)) return "dropping a dim beside several dynamic ones";
+  return {};
+}
+Status mean(Lowering& l, const Site& s) {
+  const Call c = s.call();
+  const Reduction r = reduction(c);
+  const ValueId x = c.value("self"), y = s.node().results[0];
+  const size_t rank = l.type(x).rank();
+  double count = 1;
+  if (c.op().name() == "aten.sum.dim_IntList")
+    for (size_t a : r.axes) count *= static_cast<double>(*l.type(x).sizes[a].constant());
+  if (over_image(c, r)) {
+    const Id image = l.in_order(x, kNhwc);
+    const Dims d = l.dims(image);
+    Id out = l.value(l.net().value(image).type, r.keep ? Dims{d[0], Dim(1), Dim(1), d[3]} : Dims{d[0], d[3]});
+    l.emit(Op::GlobalAveragePool, {image}, out).flags = r.keep ? kKeepDims : 0;
+    if (count != 1) out = l.binary(Op::Multiply, out, count);
+    l.bind(y, out, r.keep ? kNhwc : plain_order(2));
+    return {};
+  }
+  Form f = l.form(x);
+  if (f.order.back() != rank - 1) f = {l.plain(x), plain_order(rank)};
+  Id out = l.mean_of_last(f.id);
+  if (count != 1) out = l.binary(Op::Multiply, out, count);
+  if (!r.keep) {
+    f.order.pop_back();
+    const Dims d = l.dims(out);
+    out = l.reshape(out, Dims(d.begin(), d.end() - 1));
+  }
+  l.bind(y, out, f.order);
+  return {};
+}
+
+constexpr Row kRows[] = {
+    {"aten.layer_norm", layer_norm, layer_norm_refuses},
+    {"aten.native_layer_norm", layer_norm, layer_norm_refuses},
+    {"aten.rms_norm", rms_norm, layer_norm_refuses},
+    {"aten.group_norm", group_norm, group_norm_refuses},
+    {"aten.native_group_norm", group_norm, group_norm_refuses},
+    {"aten.mean.dim", mean, reduction_refuses},
+    {"aten.sum.dim_IntList", mean, reduction_refuses},
+};
+
+}  // namespace
+
+std::span<const Row> norm_rows() { return kRows; }
+
+}  // namespace edgec::xnnpack
