@@ -1,5 +1,6 @@
-#include "backends/xnnpack/xnnpack.h"
+#include <edgec/backend.h>
 
+#include "backends/registry.h"
 #include "backends/xnnpack/lowering.h"
 #include "backends/xnnpack/write.h"
 
@@ -60,6 +61,10 @@ class XnnpackBackend : public Backend {
 
 }  // namespace
 
-std::unique_ptr<Backend> backend() { return std::make_unique<XnnpackBackend>(); }
-
 }  // namespace edgec::xnnpack
+
+namespace edgec::backends {
+
+std::shared_ptr<const Backend> xnnpack() { return std::make_shared<edgec::xnnpack::XnnpackBackend>(); }
+
+}  // namespace edgec::backends
