@@ -113,7 +113,8 @@ Id softplus_of(Lowering& l, Id x) {
 // Beyond the threshold torch gives x; there the formula gives it too, to the last bits for thresholds that are in use.
 Refusal softplus_refuses(const Site& s) {
   const Call c = s.call();
-  if (c.number("threshold", 20) < 15) return fmt::format("a threshold of {} changes values that can be told apart", c.number("threshold", 20));
+  if (c.number("threshold", 20) < 15)
+    return fmt::format("a threshold of {} changes values that can be told apart", c.number("threshold", 20));
   if (!(c.number("beta", 1) > 0)) return "beta is not positive";
   return {};
 }

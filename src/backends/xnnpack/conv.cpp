@@ -18,8 +18,13 @@ struct Numbers {
 
 Numbers numbers(const Call& c) {
   const size_t n = c.rank("weight") - 2;
-  return {c.integers("stride", n), c.integers("padding", n), c.integers("dilation", n), c.integers("output_padding", n), c.flag("transposed"),
-          c.integer("groups", 1),  n};
+  return {c.integers("stride", n),
+          c.integers("padding", n),
+          c.integers("dilation", n),
+          c.integers("output_padding", n),
+          c.flag("transposed"),
+          c.integer("groups", 1),
+          n};
 }
 
 Refusal refuses(const Site& s) {
@@ -63,7 +68,7 @@ TensorData filter(TensorData w, const Numbers& n, bool depthwise) {
 
 ConvAttrs attributes(const Numbers& n, const std::vector<int64_t>& weight) {
   ConvAttrs a;
-  const auto pair = [&](uint32_t (&to)[2], const std::vector<int64_t>& from, uint32_t one) {
+  const auto pair = [&](uint32_t(&to)[2], const std::vector<int64_t>& from, uint32_t one) {
     to[0] = n.spatial == 1 ? one : static_cast<uint32_t>(from[0]);
     to[1] = static_cast<uint32_t>(from[n.spatial - 1]);
   };
@@ -144,7 +149,8 @@ TensorData scaled(const TensorData& w, size_t axis, const std::vector<double>& s
 bool fold(Lowering& l, const Site& s, const Affine& a) {
   NetNode* made = l.maker(s.call().value("input"));
   if (!made || made->has_range()) return false;
-  if (made->op != Op::Conv && made->op != Op::DepthwiseConv && made->op != Op::TransposedConv && made->op != Op::FullyConnected) return false;
+  if (made->op != Op::Conv && made->op != Op::DepthwiseConv && made->op != Op::TransposedConv && made->op != Op::FullyConnected)
+    return false;
   const NetValue filter = l.net().value(made->in[1]);
   if (!filter.data || (filter.type != DataType::F32 && filter.type != DataType::F16)) return false;
   const size_t axis = made->op == Op::DepthwiseConv ? 3 : 0;
@@ -194,9 +200,7 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-bool is_depthwise(const Call& c) {
-  return !c.flag("transposed") && c.integer("groups", 1) > 1 && c.tensor("weight").sizes[1] == Dim(1);
-}
+bool is_depthwise(const Call& c) { return !c.flag("transposed") && c.integer("groups", 1) > 1 && c.tensor("weight").sizes[1] == Dim(1); }
 
 Id image_of(Lowering& l, const Form& f) {
   if (f.order.size() == 4) return l.transposed(f.id, f.order, kNhwc);

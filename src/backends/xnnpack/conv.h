@@ -18,10 +18,10 @@ struct QuantizedWeight {
   TensorData numbers;  // i8
   std::vector<float> scales;
   std::vector<int64_t> zero_points;
-  size_t axis = 0;             // of the scales, when there are several
+  size_t axis = 0;  // of the scales, when there are several
   bool per_tensor = false;
-  int64_t group_size = 0;      // along the last dim; 0: one scale a channel
-  bool four_bits = false;      // numbers from -8 to 7
+  int64_t group_size = 0;  // along the last dim; 0: one scale a channel
+  bool four_bits = false;  // numbers from -8 to 7
 };
 // The weight that a value is dequantized from, when it is a constant one.
 std::optional<QuantizedWeight> weight_of_quantized(const Site&, ValueId);

@@ -63,11 +63,11 @@ Order plain_order(size_t rank) {
   return o;
 }
 
-Lowering::Lowering(const Method& region, const Options& options) : m_(region), g_(*region.graph), options_(options), uses_(g_.use_counts()) {
+Lowering::Lowering(const Method& region, const Options& options)
+    : m_(region), g_(*region.graph), options_(options), uses_(g_.use_counts()) {
   user_.resize(uses_.size());
   for (NodeId n = g_.first(); n; n = g_.next(n))
-    for (const Arg& a : g_.node(n).args)
-      for_each_value(a, [&](const ValueId& v) { user_[v.index] = n; });
+    for (const Arg& a : g_.node(n).args) for_each_value(a, [&](const ValueId& v) { user_[v.index] = n; });
 }
 
 Status Lowering::run() {
@@ -78,8 +78,7 @@ Status Lowering::run() {
     const Row* row = find_row(node.op->name());
     if (!row) return internal_error(fmt::format("the XNNPACK backend was given {}, which it does not know", node.op->name()));
     EDGEC_TRY_VOID(row->lower(*this, Site{m_, g_, n, options_}));
-    for (const Arg& a : node.args)
-      for_each_value(a, [&](const ValueId& v) { --uses_[v.index]; });
+    for (const Arg& a : node.args) for_each_value(a, [&](const ValueId& v) { --uses_[v.index]; });
   }
   current_ = {};
   EDGEC_TRY_VOID(outputs());
@@ -106,10 +105,11 @@ Status Lowering::inputs() {
 }
 
 Status Lowering::outputs() {
-  auto position = static_cast<uint32_t>(
-      std::count_if(g_.inputs.begin(), g_.inputs.end(), [&](ValueId v) { return m_.constant_of(g_, v) == nullptr; }));
+  auto position =
+      static_cast<uint32_t>(std::count_if(g_.inputs.begin(), g_.inputs.end(), [&](ValueId v) { return m_.constant_of(g_, v) == nullptr; }));
   for (const Arg& a : g_.outputs) {
-    if (!a.is_value() || !g_.type(a.value()).is_tensor()) return internal_error("the XNNPACK backend was given an output that is no tensor");
+    if (!a.is_value() || !g_.type(a.value()).is_tensor())
+      return internal_error("the XNNPACK backend was given an output that is no tensor");
     external_output(a.value(), position++);
   }
   return {};
@@ -235,7 +235,7 @@ Id Lowering::scalar(double number, DataType like) {
   if (fresh) {
     std::vector<std::byte> bytes;
     append_element(bytes, dtype_of(like), number);
-    it->second = constant(make_tensor_data(dtype_of(like), {1}, std::move(bytes)));
+    it->second = constant(make_tensor_data(dtype_of(like), {}, std::move(bytes)));
   }
   return it->second;
 }

@@ -90,12 +90,12 @@ class Lowering {
   Net net_;
   NodeId current_;
   std::unordered_map<ValueId, Form> forms_, quantized_;
-  std::vector<uint32_t> uses_;                                   // left, by value
-  std::vector<NodeId> user_;                                     // the last node that uses a value
-  std::unordered_map<Id, std::vector<ValueId>> bound_;           // values that lie in it
+  std::vector<uint32_t> uses_;                          // left, by value
+  std::vector<NodeId> user_;                            // the last node that uses a value
+  std::unordered_map<Id, std::vector<ValueId>> bound_;  // values that lie in it
   std::map<std::pair<Id, std::vector<uint32_t>>, Id> transposed_;
   std::map<std::tuple<double, DataType>, Id> scalars_;
-  std::map<std::pair<uint32_t, DataType>, Id> averages_;         // one row of 1/k
+  std::map<std::pair<uint32_t, DataType>, Id> averages_;  // one row of 1/k
   std::map<std::pair<Id, uint32_t>, Id> quantized_rows_;
 };
 

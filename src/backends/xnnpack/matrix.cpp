@@ -208,6 +208,39 @@ Status attention(Lowering& l, const Site& s) {
   return {};
 }
 
+Refusal heads_refuse(const Site& s) {
+  const Call c = s.call();
+  const TensorType& q = c.tensor("query");
+  if (q.dtype != DType::F32 || c.tensor("key").dtype != DType::F32 || c.tensor("value").dtype != DType::F32)
+    return "attention in the delegate is in float32";
+  if (c.has("attn_mask") && c.tensor("attn_mask").dtype != DType::F32) return "a mask of another dtype";
+  for (const char* p : {"query", "key", "value"})
+    if (c.rank(p) != 3 || !c.tensor(p).sizes[2].is_static()) return "heads that are not constant in size";
+  return {};
+}
+
+// Head by head, by slices of the last dim: the delegate infers one dim of a view at most.
+Status heads(Lowering& l, const Site& s) {
+  const Call c = s.call();
+  const int64_t count = c.integer("heads");
+  const auto size_of = [&](const char* p) { return *c.tensor(p).sizes[2].constant() / count; };
+  const int64_t e = size_of("query"), ev = size_of("value");
+  const double scale = c.number("scale", 1 / std::sqrt(static_cast<double>(e)));
+  const Id q = l.binary(Op::Multiply, l.plain(c.value("query")), scale), k = l.plain(c.value("key")), v = l.plain(c.value("value"));
+  const Id mask = c.has("attn_mask") ? l.plain(c.value("attn_mask")) : kNone;
+  std::vector<Id> parts;
+  for (int64_t h = 0; h < count; ++h) {
+    Id scores = l.matmul(l.slice(q, 2, h * e, Dim(e)), l.slice(k, 2, h * e, Dim(e)), true);
+    if (mask != kNone)
+      scores = l.clamp(l.binary(Op::Add, scores, mask), std::numeric_limits<float>::lowest(), std::numeric_limits<double>::infinity());
+    parts.push_back(l.matmul(l.unary(Op::Softmax, scores), l.slice(v, 2, h * ev, Dim(ev)), false));
+  }
+  Id out = l.concatenate(std::move(parts), 2);
+  if (mask != kNone) out = l.binary(Op::Multiply, out, visible_rows(l, mask, l.slice(v, 2, 0, Dim(1))));
+  l.bind(s.node().results[0], out, plain_order(3));
+  return {};
+}
+
 constexpr Row kRows[] = {
     {"aten.linear", linear, linear_refuses},
     {"aten.addmm", addmm, added_product_refuses},
@@ -218,6 +251,7 @@ constexpr Row kRows[] = {
     {"aten._softmax", softmax, softmax_refuses},
     {"aten.softmax.int", softmax, softmax_refuses},
     {"aten.scaled_dot_product_attention", attention, attention_refuses, true},
+    {"edgec.multi_head_attention", heads, heads_refuse, true},
 };
 
 }  // namespace

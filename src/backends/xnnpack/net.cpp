@@ -6,9 +6,7 @@ namespace edgec::xnnpack {
 namespace {
 
 // Operators that copy their constant operands (all but the first) when the program is loaded. The others read them where they are.
-bool packs(Op op) {
-  return op == Op::FullyConnected || op == Op::Conv || op == Op::DepthwiseConv || op == Op::TransposedConv;
-}
+bool packs(Op op) { return op == Op::FullyConnected || op == Op::Conv || op == Op::DepthwiseConv || op == Op::TransposedConv; }
 
 }  // namespace
 

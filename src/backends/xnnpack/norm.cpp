@@ -122,45 +122,71 @@ Reduction reduction(const Call& c) {
 bool over_image(const Call& c, const Reduction& r) { return c.rank("self") == 4 && r.axes == std::vector<size_t>{2, 3}; }
 bool over_last(const Call& c, const Reduction& r) { return r.axes.size() == 1 && r.axes[0] + 1 == c.rank("self"); }
 
+// The sizes before, of and after dims that follow each other.
+struct Split {
+  Dim before = 1, reduced = 1, after = 1;
+};
+Split split(const Dims& sizes, const Reduction& r) {
+  Split s;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    Dim& to = i < r.axes.front() ? s.before : i > r.axes.back() ? s.after : s.reduced;
+    to = to * sizes[i];
+  }
+  return s;
+}
+
 Refusal reduction_refuses(const Site& s) {
   const Call c = s.call();
   const Reduction r = reduction(c);
   const TensorType& x = c.tensor("self");
+  if (x.rank() == 0 || r.axes.empty()) return "an input of rank 0";
   if (c.has("dtype") && c.dtype("dtype", x.dtype) != x.dtype) return "a result of another dtype than the input's";
-  for (size_t a : r.axes)
-    if (!x.sizes[a].is_static() && (c.op().name() == "aten.sum.dim_IntList" || !over_image(c, r)))
-      return "a reduced size that is not constant";
-  if (!over_image(c, r) && !over_last(c, r)) return "dims other than the last one, or height and width of an image";
-  if (!r.keep && !at_most_one_dynamic(s.result().sizes)) return "dropping a dim beside several dynamic ones";
+  if (x.dtype == DType::F16 && !over_image(c, r)) return "sums in float16";
+  if (c.op().name() == "aten.sum.dim_IntList" || over_last(c, r))
+    for (size_t a : r.axes)
+      if (!x.sizes[a].is_static()) return "a reduced size that is not constant";
+  if (over_image(c, r) || (over_last(c, r) && r.keep)) return {};
+  if (r.axes.back() - r.axes.front() + 1 != r.axes.size()) return "dims that do not follow each other";
+  const Split parts = split(x.sizes, r);
+  if (!at_most_one_dynamic({parts.before, parts.reduced, parts.after}) || !at_most_one_dynamic(s.result().sizes))
+    return "several dynamic dims, of which the delegate infers one";
   return {};
 }
+
+// [n, h, w, c] -> [n, c], or [n, 1, 1, c].
+Id image_mean(Lowering& l, Id image, bool keep) {
+  const Dims d = l.dims(image);
+  const Id out = l.value(l.net().value(image).type, keep ? Dims{d[0], Dim(1), Dim(1), d[3]} : Dims{d[0], d[3]}, l.net().value(image).quant);
+  l.emit(Op::GlobalAveragePool, {image}, out).flags = keep ? kKeepDims : 0;
+  return out;
+}
+
 Status mean(Lowering& l, const Site& s) {
   const Call c = s.call();
   const Reduction r = reduction(c);
   const ValueId x = c.value("self"), y = s.node().results[0];
-  const size_t rank = l.type(x).rank();
+  const TensorType& t = l.type(x);
+  const bool image = over_image(c, r);
   double count = 1;
   if (c.op().name() == "aten.sum.dim_IntList")
-    for (size_t a : r.axes) count *= static_cast<double>(*l.type(x).sizes[a].constant());
-  if (over_image(c, r)) {
-    const Id image = l.in_order(x, kNhwc);
-    const Dims d = l.dims(image);
-    Id out = l.value(l.net().value(image).type, r.keep ? Dims{d[0], Dim(1), Dim(1), d[3]} : Dims{d[0], d[3]});
-    l.emit(Op::GlobalAveragePool, {image}, out).flags = r.keep ? kKeepDims : 0;
-    if (count != 1) out = l.binary(Op::Multiply, out, count);
-    l.bind(y, out, r.keep ? kNhwc : plain_order(2));
-    return {};
+    for (size_t a : r.axes) count *= static_cast<double>(*t.sizes[a].constant());
+  Order order = plain_order(s.result().rank());
+  Id out = kNone;
+  if (image) {
+    out = image_mean(l, l.in_order(x, kNhwc), r.keep);
+    if (r.keep) order = kNhwc;
+  } else if (over_last(c, r)) {
+    Form f = l.form(x);
+    if (f.order.back() + 1u != t.rank() || !r.keep) f = {l.plain(x), plain_order(t.rank())};
+    out = l.mean_of_last(f.id);
+    if (r.keep) order = f.order;
+  } else {
+    const Split parts = split(t.sizes, r);
+    out = image_mean(l, l.reshape(l.plain(x), {parts.before, parts.reduced, Dim(1), parts.after}), false);
   }
-  Form f = l.form(x);
-  if (f.order.back() != rank - 1) f = {l.plain(x), plain_order(rank)};
-  Id out = l.mean_of_last(f.id);
   if (count != 1) out = l.binary(Op::Multiply, out, count);
-  if (!r.keep) {
-    f.order.pop_back();
-    const Dims d = l.dims(out);
-    out = l.reshape(out, Dims(d.begin(), d.end() - 1));
-  }
-  l.bind(y, out, f.order);
+  if (!image && (!over_last(c, r) || !r.keep)) out = l.reshape(out, s.result().sizes);
+  l.bind(y, out, order);
   return {};
 }
 

@@ -49,7 +49,8 @@ Status apply(Options& o, const std::string& key, const std::string& value) {
     for (const std::string& w : words(value)) o.skip.insert(w);
     return {};
   }
-  return usage_error(fmt::format("error: --backend xnnpack: no option \"{}\"; there are per_op, precision, dynamic_weights, compose, skip", key));
+  return usage_error(
+      fmt::format("error: --backend xnnpack: no option \"{}\"; there are per_op, precision, dynamic_weights, compose, skip", key));
 }
 
 }  // namespace

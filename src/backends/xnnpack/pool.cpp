@@ -16,7 +16,8 @@ struct Window {
 Window window(const Call& c) {
   Window w;
   w.kernel = c.integers("kernel_size", 2);
-  w.stride = c.arg("stride").is_none() || (c.arg("stride").is_list() && c.arg("stride").list().empty()) ? w.kernel : c.integers("stride", 2);
+  w.stride =
+      c.arg("stride").is_none() || (c.arg("stride").is_list() && c.arg("stride").list().empty()) ? w.kernel : c.integers("stride", 2);
   w.padding = c.integers("padding", 2);
   w.dilation = c.op().schema().find("dilation") >= 0 ? c.integers("dilation", 2) : std::vector<int64_t>{1, 1};
   w.ceil = c.flag("ceil_mode");
@@ -157,7 +158,8 @@ Refusal resize_refuses(const Site& s) {
   if (c.has("scale_factors") && c.arg("scale_factors").is_list()) {
     const ArgList& f = c.arg("scale_factors").list();
     for (size_t i = 0; i < 2 && i < f.size(); ++i)
-      if (f[i].is_float() && std::get<double>(f[i].state) * static_cast<double>(*in[2 + i].constant()) != static_cast<double>(*out[2 + i].constant()))
+      if (f[i].is_float() &&
+          std::get<double>(f[i].state) * static_cast<double>(*in[2 + i].constant()) != static_cast<double>(*out[2 + i].constant()))
         return "a factor that the sizes do not say";
   }
   return {};

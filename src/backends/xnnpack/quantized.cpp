@@ -276,8 +276,7 @@ std::vector<NodeId> users(const Graph& g, ValueId v, bool& is_output) {
       for_each_value(a, [&](const ValueId& u) {
         if (u == v && (out.empty() || out.back() != n)) out.push_back(n);
       });
-  for (const Arg& a : g.outputs)
-    for_each_value(a, [&](const ValueId& u) { is_output = is_output || u == v; });
+  for (const Arg& a : g.outputs) for_each_value(a, [&](const ValueId& u) { is_output = is_output || u == v; });
   return out;
 }
 

@@ -32,10 +32,10 @@ struct Site {
 using Refusal = std::optional<std::string>;
 
 struct Row {
-  std::string_view name;              // "aten.add.Tensor"
+  std::string_view name;  // "aten.add.Tensor"
   Status (*lower)(Lowering&, const Site&);
   Refusal (*refuses)(const Site&) = nullptr;  // beyond what holds for all: dtypes, ranks, sizes
-  bool own_types = false;             // checks dtypes itself
+  bool own_types = false;                     // checks dtypes itself
 };
 
 std::span<const Row> elementwise_rows();

@@ -60,8 +60,8 @@ Refusal results_refused(const Site& s) {
 const Row* find_row(std::string_view name) {
   static const auto* const rows = [] {
     auto* all = new std::unordered_map<std::string_view, const Row*>();
-    for (std::span<const Row> group : {elementwise_rows(), activation_rows(), matrix_rows(), conv_rows(), pool_rows(), norm_rows(),
-                                       shape_rows(), quant_rows()})
+    for (std::span<const Row> group :
+         {elementwise_rows(), activation_rows(), matrix_rows(), conv_rows(), pool_rows(), norm_rows(), shape_rows(), quant_rows()})
       for (const Row& r : group) all->emplace(r.name, &r);
     return all;
   }();

@@ -33,6 +33,7 @@ class XnnpackBackend : public Backend {
             "aten.linear",
             "aten.matmul",
             "aten.scaled_dot_product_attention",
+            "edgec.multi_head_attention",
             "aten.softmax.int",
             "aten.max_pool2d",
             "aten.adaptive_avg_pool2d",
