@@ -90,6 +90,13 @@ Status rsub_tensors(Lowering& l, const Site& s) {
   return two(l, s, Op::Subtract, s.node().args[1].value(), s.node().args[0].value(), s.call().number("alpha", 1));
 }
 
+// The delegate's own estimate gives NaN for 0, where torch gives infinity.
+Status rsqrt(Lowering& l, const Site& s) {
+  const Form f = l.form(s.node().args[0].value());
+  l.bind(s.node().results[0], l.binary(Op::Divide, l.scalar(1, l.net().value(f.id).type), l.unary(Op::SquareRoot, f.id)), f.order);
+  return {};
+}
+
 Status reciprocal(Lowering& l, const Site& s) {
   const Form f = l.form(s.node().args[0].value());
   l.bind(s.node().results[0], l.binary(Op::Divide, l.scalar(1, l.net().value(f.id).type), f.id), f.order);
@@ -110,7 +117,7 @@ Status power(Lowering& l, const Site& s) {
   const DataType t = l.net().value(f.id).type;
   Id y = f.id;
   if (e == 0.5 || e == -0.5) {
-    y = l.unary(e > 0 ? Op::SquareRoot : Op::ReciprocalSquareRoot, f.id);
+    y = l.unary(Op::SquareRoot, f.id);
   } else if (e == 1) {
     y = l.unary(Op::Copy, f.id);
   } else if (e > 0 || e == -2) {
@@ -118,7 +125,7 @@ Status power(Lowering& l, const Site& s) {
     if (e == 3) y = l.binary(Op::Multiply, y, f.id);
     if (e == 4) y = l.unary(Op::Square, y);
   }
-  if (e == -1 || e == -2) y = l.binary(Op::Divide, l.scalar(1, t), y);
+  if (e < 0) y = l.binary(Op::Divide, l.scalar(1, t), y);
   l.bind(s.node().results[0], y, f.order);
   return {};
 }
@@ -141,7 +148,7 @@ constexpr Row kRows[] = {
     {"aten.floor", one<Op::Floor>},
     {"aten.log", one<Op::Log>},
     {"aten.neg", one<Op::Negate>},
-    {"aten.rsqrt", one<Op::ReciprocalSquareRoot>},
+    {"aten.rsqrt", rsqrt},
     {"aten.sigmoid", one<Op::Sigmoid>},
     {"aten.sin", one<Op::Sin>},
     {"aten.sqrt", one<Op::SquareRoot>},

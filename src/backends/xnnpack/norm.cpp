@@ -5,7 +5,7 @@
 
 #include "backends/xnnpack/lowering.h"
 
-// Norms and means, of products with a row of 1/k: the delegate's matrix kernels sum a row faster than its reductions do.
+// Norms, means and sums, composed of what the delegate has.
 namespace edgec::xnnpack {
 namespace {
 
@@ -15,16 +15,39 @@ int64_t product(const Dims& d, size_t first) {
   return n;
 }
 
-Id mean_with(Lowering& l, Id x, double add) {
-  const Id mean = l.mean_of_last(x);
-  return add == 0 ? mean : l.binary(Op::Add, mean, add);
+// Rows to take means of: as images [n, k, 1, 1], of which the delegate has a reduction that reads a row at full speed; as [..., k] where
+// several sizes are dynamic and no view to an image exists: then by a product with 1/k, of which most is thrown away.
+struct Rows {
+  Id x;
+  bool images;
+};
+
+Rows rows_of(Lowering& l, Id x, int64_t k) {
+  const Dims& d = l.dims(x);
+  if (!at_most_one_dynamic(d)) return {x, false};
+  return {l.reshape(x, {sym::floordiv(numel(d), Dim(k)), Dim(k), Dim(1), Dim(1)}), true};
 }
 
-// (x - mean) / sqrt(variance + eps) along the innermost dim.
-Id standardized(Lowering& l, Id x, double eps) {
-  const Id centred = l.binary(Op::Subtract, x, l.mean_of_last(x));
-  const Id inverse = l.unary(Op::ReciprocalSquareRoot, mean_with(l, l.unary(Op::Square, centred), eps));
-  return l.binary(Op::Multiply, centred, inverse);
+Id mean(Lowering& l, Id x, bool images) {
+  if (!images) return l.mean_of_last(x);
+  const Dims d = l.dims(x);
+  const Id y = l.value(l.net().value(x).type, {d[0], Dim(1), Dim(1), Dim(1)});
+  l.emit(Op::GlobalAveragePool, {x}, y).flags = kKeepDims;
+  return y;
+}
+
+Id inverse_root(Lowering& l, Id square_mean, double eps) {
+  return l.unary(Op::ReciprocalSquareRoot, eps == 0 ? square_mean : l.binary(Op::Add, square_mean, eps));
+}
+
+// (x - mean) / sqrt(variance + eps) along each row.
+Id standardized(Lowering& l, const Rows& r, double eps) {
+  const Id centred = l.binary(Op::Subtract, r.x, mean(l, r.x, r.images));
+  return l.binary(Op::Multiply, centred, inverse_root(l, mean(l, l.unary(Op::Square, centred), r.images), eps));
+}
+
+Id by_root_mean_square(Lowering& l, const Rows& r, double eps) {
+  return l.binary(Op::Multiply, r.x, inverse_root(l, mean(l, l.unary(Op::Square, r.x), r.images), eps));
 }
 
 Id scaled_and_shifted(Lowering& l, Id x, const Site& s, const std::vector<int64_t>& shape) {
@@ -55,31 +78,22 @@ Refusal layer_norm_refuses(const Site& s) {
 }
 
 // layer_norm and rms_norm share how their rows are laid out.
-Status along_last_dims(Lowering& l, const Site& s, Id (*norm)(Lowering&, Id, double), double eps) {
+Status along_last_dims(Lowering& l, const Site& s, Id (*norm)(Lowering&, const Rows&, double), double eps) {
   const Call c = s.call();
   const ValueId x = c.value("input");
-  const TensorType& t = l.type(x);
-  const size_t rank = t.rank(), normalized = c.dims("normalized_shape").size();
+  const size_t rank = l.type(x).rank(), normalized = c.dims("normalized_shape").size();
   Form f = l.form(x);
   if (f.order.back() != rank - 1 || normalized > 1) f = {l.plain(x), plain_order(rank)};
   const Dims sizes = l.dims(f.id);
-  Id rows = f.id;
-  if (normalized > 1) {
-    Dims flat(sizes.begin(), sizes.end() - static_cast<std::ptrdiff_t>(normalized));
-    flat.push_back(Dim(product(sizes, rank - normalized)));
-    rows = l.reshape(rows, flat);
-  }
-  const int64_t k = *l.dims(rows).back().constant();
-  rows = scaled_and_shifted(l, norm(l, rows, eps), s, {k});
-  l.bind(s.node().results[0], l.reshape(rows, sizes), f.order);
+  const int64_t k = product(sizes, rank - normalized);
+  const Rows rows = rows_of(l, f.id, k);
+  const std::vector<int64_t> shape = rows.images ? std::vector<int64_t>{k, 1, 1} : std::vector<int64_t>{k};
+  const Id y = scaled_and_shifted(l, norm(l, rows, eps), s, shape);
+  l.bind(s.node().results[0], l.reshape(y, sizes), f.order);
   return {};
 }
 
 Status layer_norm(Lowering& l, const Site& s) { return along_last_dims(l, s, standardized, s.call().number("eps", 1e-5)); }
-
-Id by_root_mean_square(Lowering& l, Id x, double eps) {
-  return l.binary(Op::Multiply, x, l.unary(Op::ReciprocalSquareRoot, mean_with(l, l.unary(Op::Square, x), eps)));
-}
 Status rms_norm(Lowering& l, const Site& s) {
   return along_last_dims(l, s, by_root_mean_square, s.call().number("eps", std::numeric_limits<float>::epsilon()));
 }
@@ -97,7 +111,7 @@ Status group_norm(Lowering& l, const Site& s) {
   const ValueId x = c.value("input");
   const Dims sizes = l.type(x).sizes;
   const int64_t groups = c.integer(c.op().schema().find("num_groups") >= 0 ? "num_groups" : "group");
-  const Id rows = l.reshape(l.plain(x), {sizes[0], Dim(groups), Dim(product(sizes, 1) / groups)});
+  const Rows rows = rows_of(l, l.plain(x), product(sizes, 1) / groups);
   std::vector<int64_t> channels(sizes.size() - 1, 1);
   channels[0] = *sizes[1].constant();
   const Id y = scaled_and_shifted(l, l.reshape(standardized(l, rows, c.number("eps", 1e-5)), sizes), s, channels);
@@ -161,7 +175,7 @@ Id image_mean(Lowering& l, Id image, bool keep) {
   return out;
 }
 
-Status mean(Lowering& l, const Site& s) {
+Status means(Lowering& l, const Site& s) {
   const Call c = s.call();
   const Reduction r = reduction(c);
   const ValueId x = c.value("self"), y = s.node().results[0];
@@ -196,8 +210,8 @@ constexpr Row kRows[] = {
     {"aten.rms_norm", rms_norm, layer_norm_refuses},
     {"aten.group_norm", group_norm, group_norm_refuses},
     {"aten.native_group_norm", group_norm, group_norm_refuses},
-    {"aten.mean.dim", mean, reduction_refuses},
-    {"aten.sum.dim_IntList", mean, reduction_refuses},
+    {"aten.mean.dim", means, reduction_refuses},
+    {"aten.sum.dim_IntList", means, reduction_refuses},
 };
 
 }  // namespace
