@@ -244,7 +244,7 @@ INSTANTIATE_TEST_SUITE_P(Reasons, XnnpackRefusal, testing::Values(
     Refused{R"(%x: f32[2, 4] = input "x")", "{\n  %y = edge.aten.constant_pad_nd(%x, [-1, 0], 0.0) : f32[2, 3]", "negative"},
     Refused{R"(%x: f32[2, 4] = input "x")", "{\n  %y = edge.aten.cat([%x], 0) : f32[2, 4]", "single part"},
     Refused{R"(%x: f32[2, 3, 4] = input "x")", "{\n  %y = edge.aten.mean.dim(%x, [0, 2]) : f32[3]", "follow each other"},
-    Refused{R"(%x: f32[2, s0] = input "x")", "where s0 in 1..4 {\n  %y = edge.aten.sum.dim_IntList(%x, [1]) : f32[2]", "not constant"},
+    Refused{R"(%x: f32[3, s0] = input "x")", "where s0 in 1..4 {\n  %y = edge.aten.sum.dim_IntList(%x, [1]) : f32[3]", "not constant"},
     Refused{R"(%x: f32[4] = input "x")", "{\n  %y = quantized_decomposed.quantize_per_tensor(%x, 0.5, 0, 0, 255, u8) : u8[4]", "int8"},
     Refused{R"(%x: i8[4] = input "x")", "{\n  %y = quantized_decomposed.dequantize_per_tensor(%x, 0.5, 0, -127, 127, i8) : f32[4]", "int8"}));
 // clang-format on

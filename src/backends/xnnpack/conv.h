@@ -26,6 +26,8 @@ struct QuantizedWeight {
 // The weight that a value is dequantized from, when it is a constant one.
 std::optional<QuantizedWeight> weight_of_quantized(const Site&, ValueId);
 TensorData dequantized(const QuantizedWeight&);
+// Scale and zero point of an int8 value, by the quantize that it comes from or the dequantize that it goes to, movement seen through.
+std::optional<PerTensor> quantization_of(const Site&, ValueId);
 // False: the pattern around the convolution (or linear) is not one that the delegate computes in integers.
 bool lower_quantized_conv(Lowering&, const Site&);
 bool lower_quantized_linear(Lowering&, const Site&);

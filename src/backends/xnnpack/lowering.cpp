@@ -99,6 +99,8 @@ Status Lowering::inputs() {
     for (uint8_t d : order) value.dims.push_back(t.sizes[d]);
     value.external = position++;
     value.input = true;
+    if (t.dtype == DType::I8)
+      if (const auto q = quantization_of(Site{m_, g_, {}, options_}, v)) value.quant = *q;
     bind(v, net_.add(std::move(value)), order);
   }
   return {};

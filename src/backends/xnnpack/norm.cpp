@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "backends/xnnpack/lowering.h"
@@ -136,6 +137,21 @@ Reduction reduction(const Call& c) {
 bool over_image(const Call& c, const Reduction& r) { return c.rank("self") == 4 && r.axes == std::vector<size_t>{2, 3}; }
 bool over_last(const Call& c, const Reduction& r) { return r.axes.size() == 1 && r.axes[0] + 1 == c.rank("self"); }
 
+// A sum over the dim before the last one, whose size is not constant: a product with a row of ones, which a slice of the operand makes.
+bool over_dynamic_rows(const Call& c, const Reduction& r) {
+  const size_t rank = c.rank("self");
+  return c.op().name() == "aten.sum.dim_IntList" && r.axes.size() == 1 && r.axes[0] + 2 == rank &&
+         !c.tensor("self").sizes[r.axes[0]].is_static();
+}
+
+Id sum_of_rows(Lowering& l, Id x) {
+  const size_t rank = l.dims(x).size();
+  const Id ones = l.clamp(l.slice(x, rank - 1, 0, Dim(1)), 1, std::nextafter(1.0f, 2.0f));
+  Order swapped = plain_order(rank);
+  std::swap(swapped[rank - 2], swapped[rank - 1]);
+  return l.matmul(l.transposed(ones, plain_order(rank), swapped), x, false);
+}
+
 // The sizes before, of and after dims that follow each other.
 struct Split {
   Dim before = 1, reduced = 1, after = 1;
@@ -156,6 +172,8 @@ Refusal reduction_refuses(const Site& s) {
   if (x.rank() == 0 || r.axes.empty()) return "an input of rank 0";
   if (c.has("dtype") && c.dtype("dtype", x.dtype) != x.dtype) return "a result of another dtype than the input's";
   if (x.dtype == DType::F16 && !over_image(c, r)) return "sums in float16";
+  if (over_dynamic_rows(c, r))
+    return r.keep || at_most_one_dynamic(s.result().sizes) ? Refusal() : "dropping a dim beside several dynamic ones";
   if (c.op().name() == "aten.sum.dim_IntList" || over_last(c, r))
     for (size_t a : r.axes)
       if (!x.sizes[a].is_static()) return "a reduced size that is not constant";
@@ -180,6 +198,10 @@ Status means(Lowering& l, const Site& s) {
   const Reduction r = reduction(c);
   const ValueId x = c.value("self"), y = s.node().results[0];
   const TensorType& t = l.type(x);
+  if (over_dynamic_rows(c, r)) {
+    l.bind(y, l.reshape(sum_of_rows(l, l.plain(x)), s.result().sizes), plain_order(s.result().rank()));
+    return {};
+  }
   const bool image = over_image(c, r);
   double count = 1;
   if (c.op().name() == "aten.sum.dim_IntList")

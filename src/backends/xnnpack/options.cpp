@@ -28,9 +28,7 @@ Status apply(Options& o, const std::string& key, const std::string& value) {
     EDGEC_TRY(to, switch_of(key, value));
     return {};
   };
-  if (key == "per_op") return set(o.per_op);
   if (key == "dynamic_weights") return set(o.dynamic_weights);
-  if (key == "compose") return set(o.compose);
   if (key == "precision") {
     o.fp32 = o.static_quant = o.dynamic_quant = false;
     for (const std::string& w : words(value)) {
@@ -49,8 +47,7 @@ Status apply(Options& o, const std::string& key, const std::string& value) {
     for (const std::string& w : words(value)) o.skip.insert(w);
     return {};
   }
-  return usage_error(
-      fmt::format("error: --backend xnnpack: no option \"{}\"; there are per_op, precision, dynamic_weights, compose, skip", key));
+  return usage_error(fmt::format("error: --backend xnnpack: no option \"{}\"; there are precision, dynamic_weights, skip", key));
 }
 
 }  // namespace

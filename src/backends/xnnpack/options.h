@@ -9,10 +9,8 @@ namespace edgec::xnnpack {
 
 // What `--backend xnnpack,key=value` says; in the program as compile specs of the same keys.
 struct Options {
-  bool per_op = false;                                          // one delegate a node, for finding a fault
   bool fp32 = true, static_quant = true, dynamic_quant = true;  // precisions taken
   bool dynamic_weights = false;                                 // products with a weight that is made at run time are taken as well
-  bool compose = true;                                          // operators that the delegate lacks are made of others
   std::set<std::string> skip;                                   // operators left to the runtime's kernels
 };
 

@@ -280,6 +280,21 @@ std::vector<NodeId> users(const Graph& g, ValueId v, bool& is_output) {
   return out;
 }
 
+bool moves(const Site& s, NodeId n) {
+  const Row* row = find_row(s.g.node(n).op->name());
+  return row && row->moves;
+}
+
+std::optional<PerTensor> quantization_ahead(const Site& s, ValueId v, int depth) {
+  bool is_output = false;
+  for (NodeId user : users(s.g, v, is_output)) {
+    if (is(s, user, kNs + "dequantize_per_tensor")) return per_tensor(call_of(s, user));
+    if (depth > 0 && moves(s, user))
+      if (const auto q = quantization_ahead(s, s.g.node(user).results[0], depth - 1)) return q;
+  }
+  return std::nullopt;
+}
+
 // Choice, quantize and dequantize are the product's own: taken when nothing else uses them.
 Refusal dynamic_refuses(const Site& s) {
   const std::string& op = s.node().op->name();
@@ -300,6 +315,19 @@ Refusal dynamic_refuses(const Site& s) {
 Status nothing(Lowering&, const Site&) { return {}; }  // the product does it
 
 }  // namespace
+
+std::optional<PerTensor> quantization_of(const Site& s, ValueId v) {
+  constexpr int kDepth = 16;
+  ValueId from = v;
+  for (int i = 0; i < kDepth; ++i) {
+    const NodeId def = s.g.value(from).def;
+    if (!def) break;
+    if (is(s, def, kNs + "quantize_per_tensor")) return per_tensor(call_of(s, def));
+    if (!moves(s, def) || !s.g.node(def).args[0].is_value()) break;
+    from = s.g.node(def).args[0].value();
+  }
+  return quantization_ahead(s, v, kDepth);
+}
 
 bool lower_quantized_linear(Lowering& l, const Site& s) {
   const Call c = s.call();
@@ -386,9 +414,7 @@ Refusal dequantize_refuses(const Site& s) {
   if (s.constant("input")) return "a constant of another dtype than int8";
   if (s.result().dtype != DType::F32) return "the delegate dequantizes to float32";
   if (!per_tensor(c)) return "the delegate has int8 with its whole range, one positive scale and a zero point in it";
-  const NodeId def = s.g.value(c.value("input")).def;
-  if (!is(s, def, kNs + "quantize_per_tensor")) return {};
-  const auto from = per_tensor(call_of(s, def));
+  const auto from = quantization_of(s, c.value("input"));
   if (!from || !(*from == *per_tensor(c))) return "numbers are read with another scale than they were made with";
   return {};
 }

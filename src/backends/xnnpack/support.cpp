@@ -3,7 +3,7 @@
 #include <array>
 #include <unordered_map>
 
-#include "backends/xnnpack/rows.h"
+#include "backends/xnnpack/conv.h"
 
 namespace edgec::xnnpack {
 namespace {
@@ -22,7 +22,7 @@ Refusal tensor_refused(const TensorType& t, bool dtype_too) {
 }
 
 // One dtype for all floats of the call, ranks and sizes that the delegate has.
-Refusal tensors_refused(const Site& s, bool own_types) {
+Refusal tensors_refused(const Site& s, const Row& row) {
   std::optional<DType> dtype;
   Refusal found;
   const auto look = [&](ValueId v) {
@@ -32,7 +32,8 @@ Refusal tensors_refused(const Site& s, bool own_types) {
       found = t.is_sym() ? "an operand that is a number made at run time" : "an operand that is no tensor";
       return;
     }
-    if ((found = tensor_refused(t.tensor, !own_types)) || own_types) return;
+    const bool numbers = row.moves && t.tensor.dtype == DType::I8 && quantization_of(s, v);
+    if ((found = tensor_refused(t.tensor, !row.own_types && !numbers)) || row.own_types) return;
     if (dtype && *dtype != t.tensor.dtype) found = fmt::format("operands of dtypes {} and {}", name(*dtype), name(t.tensor.dtype));
     dtype = t.tensor.dtype;
   };
@@ -55,6 +56,21 @@ Refusal results_refused(const Site& s) {
   return {};
 }
 
+// The call is part of a quantized pattern: its operands are dequantized numbers or constants, or come from such a call (an activation).
+bool on_numbers(const Site& s, bool through = true) {
+  bool all = true, any = false;
+  for (const Arg& a : s.node().args)
+    for_each_value(a, [&](const ValueId& v) {
+      if (s.constant(v)) return;
+      const NodeId def = s.g.value(v).def;
+      const bool numbers = def && (s.g.node(def).op->name().find("dequantize") != std::string::npos ||
+                                   (through && on_numbers(Site{s.m, s.g, def, s.options}, false)));
+      all = all && numbers;
+      any = true;
+    });
+  return all && any;
+}
+
 }  // namespace
 
 const Row* find_row(std::string_view name) {
@@ -74,10 +90,10 @@ Refusal refuses(const Site& s) {
   const Row* row = find_row(name);
   if (!row) return "the delegate has no such operator";
   if (s.options.skip.count(name)) return "left out by option skip";
-  if (Refusal r = tensors_refused(s, row->own_types)) return r;
+  if (Refusal r = tensors_refused(s, *row)) return r;
   if (!row->own_types)
     if (Refusal r = results_refused(s)) return r;
-  if (!s.options.fp32 && !row->own_types && s.result().dtype == DType::F32) return "float32 is left out by option precision";
+  if (!s.options.fp32 && !row->own_types && !on_numbers(s)) return "float32 is left out by option precision";
   return row->refuses ? row->refuses(s) : std::nullopt;
 }
 

@@ -17,6 +17,12 @@ class XnnpackBackend : public Backend {
     return specs_of(options);
   }
 
+  BackendTraits traits(const CompileSpecs&) const override {
+    BackendTraits t;
+    t.joins_independent = true;
+    return t;
+  }
+
   std::vector<std::string> keeps_whole(const CompileSpecs&) const override {
     return {"aten.layer_norm",
             "aten.rms_norm",
