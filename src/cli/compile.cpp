@@ -256,6 +256,7 @@ void add_compile_command(CLI::App& app, Invocation& invocation) {
              "run this pass on the Edge or Backend graph: one of a plugin, or an optimizing pass once more; repeatable");
   repeatable("--no-pass", args->disabled, "NAME", "leave out an optimizing pass; repeatable; see `edgec passes`");
   repeatable("--ops", args->ops, "FILE", "user operators: schema, shapes, dtypes and kernel of each as text; repeatable");
+  add_plugin_option(*cmd, args->plugins);
   cmd->add_flag("--no-alloc-graph-input", args->no_alloc_input, "inputs are not part of the memory plan: the caller's memory is used");
   cmd->add_flag("--no-alloc-graph-output", args->no_alloc_output, "outputs are not part of the memory plan: the caller gives memory");
   cmd->add_option("--align-plan", args->align_plan, "alignment of planned tensors in bytes: a power of two, at least 16 (default 16)")

@@ -133,6 +133,8 @@ const std::vector<Sharing::Member>& Sharing::members(ValueId v) const {
   return piece_of_[v.index] == kNone ? none : pieces_[piece_of_[v.index]].members;
 }
 
+bool Sharing::in_state(ValueId v) const { return piece_of_[v.index] != kNone && pieces_[piece_of_[v.index]].stays; }
+
 // ---- contents
 // -----------------------------------------------------------------------------------------------------------------------------
 

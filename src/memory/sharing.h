@@ -32,6 +32,8 @@ class Sharing {
     int64_t begin, end;  // bytes from the piece's begin
     Span live;
   };
+  // Whether `v` lies in state, or in an input that is written.
+  bool in_state(ValueId v) const;
   // The values that share memory with `v`, itself included; nothing when it has no planned memory.
   const std::vector<Member>& members(ValueId v) const;
 

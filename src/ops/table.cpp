@@ -40,6 +40,8 @@ void register_all() {
     define_matrix(ops);
     define_stats(ops);
     define_windows(ops);
+    define_others(ops);
+    define_out_forms(ops);  // of all above
   });
 }
 

@@ -39,5 +39,7 @@ void define_grid(Table&);     // grid_sampler, affine_grid
 void define_matrix(Table&);   // determinants, inverses, Cholesky, powers
 void define_stats(Table&);    // quantiles, covariance, gradient
 void define_windows(Table&);  // hann_window, linspace of tensors
+void define_others(Table&);   // deprecated names, helpers of torch's decompositions
+void define_out_forms(Table&);
 
 }  // namespace edgec::ops

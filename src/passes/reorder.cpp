@@ -166,18 +166,7 @@ class Reorder {
     for (NodeId n : order) g_.move_before(n, {});
   }
 
-  // The most bytes that live at the same time when memory is shared as it will be.
-  int64_t peak() {
-    auto kept = std::exchange(m_.graph, g_.clone(m_.syms));
-    alias_views(m_, cx_);
-    place_results(m_, cx_);
-    write_in_place(m_, cx_);
-    concat_in_place(m_, cx_);
-    reuse_operands(m_, cx_);
-    const int64_t bytes = memory::Sharing(m_, {16, cx_.alloc_graph_input, cx_.alloc_graph_output}).most_live();
-    m_.graph = std::move(kept);
-    return bytes;
-  }
+  int64_t peak() { return peak_when_shared(m_, cx_); }
 
   Method& m_;
   Graph& g_;
@@ -185,6 +174,18 @@ class Reorder {
 };
 
 }  // namespace
+
+int64_t peak_when_shared(Method& m, const PassContext& cx) {
+  auto kept = std::exchange(m.graph, m.graph->clone(m.syms));
+  alias_views(m, cx);
+  place_results(m, cx);
+  write_in_place(m, cx);
+  concat_in_place(m, cx);
+  reuse_operands(m, cx);
+  const int64_t bytes = memory::Sharing(m, {16, cx.alloc_graph_input, cx.alloc_graph_output}).most_live();
+  m.graph = std::move(kept);
+  return bytes;
+}
 
 Status reorder(Program& p, PassContext& cx) {
   for (auto& m : p.methods) Reorder(*m, cx).run();

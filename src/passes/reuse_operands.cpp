@@ -7,7 +7,8 @@
 
 // %y = aten.relu(%x) : f32[8]   ->   %y = aten.relu(%x) : f32[8] in %x+0      when %x is not used afterwards
 //
-// Kernels that are proven safe for it (OpDef::in_place_ok) write over an operand that dies.
+// Kernels that are proven safe for it (OpDef::in_place_ok) write over an operand that dies. State keeps its value until its new one is
+// written, so that a run that fails in between leaves it whole.
 namespace edgec::passes {
 
 void reuse_operands(Method& m, const PassContext& cx) {
@@ -19,7 +20,7 @@ void reuse_operands(Method& m, const PassContext& cx) {
     bool done = false;
     for (const Arg& a : n.args)
       for_each_value(a, [&](const ValueId& v) {
-        if (!done && g.type(v).is_tensor() && memory::may_overwrite(g, n, v)) done = sharing.put(n.results[0], v, 0, false);
+        if (!done && g.type(v).is_tensor() && memory::may_overwrite(g, n, v) && !sharing.in_state(v)) done = sharing.put(n.results[0], v, 0, false);
       });
   }
 }

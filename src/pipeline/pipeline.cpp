@@ -26,10 +26,10 @@ constexpr std::string_view kPartition = "partition";  // the step between passes
 constexpr std::string_view kOrder[] = {
     "inline-regions", "resolve-symbols", "functionalize",                                               // -> Functional
     "bind-weights", "fuse-attention", "decompose",                                                                        // -> Core
-    "fuse-quantized", "quantized-io", "fuse-linear", "fold-constants", "remove-noop", "cse", "remove-dead", "unify-dtypes", "cse", "dim-order",  // -> Edge
+    "fuse-quantized", "quantized-io", "fuse-linear", "fold-constants", "remove-noop", "cse", "remove-dead", "unify-dtypes", "cse", "fold-constants", "dim-order",  // -> Edge
     "remove-dead", kPartition,                                                                          // -> Backend
     "inline-control-flow", "write-back", "materialize-symbols", "remove-dead",                           // -> Exec
-    "reorder", "alias-views", "place-results", "write-in-place", "concat-in-place", "reuse-operands"};          // less memory to plan
+    "split-slopes", "split-rows", "reorder", "alias-views", "place-results", "write-in-place", "concat-in-place", "reuse-operands"};          // less memory to plan
 // clang-format on
 
 // The first node that uses an input: where a message about the input points to.
@@ -83,9 +83,9 @@ Status apply_bounds(Program& program, const Options& options) {
 }  // namespace
 
 bool is_lever(std::string_view pass) {
-  constexpr std::string_view kLevers[] = {
-      "bind-weights", "fuse-linear", "fuse-quantized", "remove-noop",    "fold-constants",  "cse",           "remove-dead",
-      "reorder",      "alias-views", "place-results",  "write-in-place", "concat-in-place", "reuse-operands"};
+  constexpr std::string_view kLevers[] = {"bind-weights",   "fuse-linear",   "fuse-quantized", "remove-noop",     "split-slopes",
+                                          "fold-constants", "cse",           "remove-dead",    "reorder",         "split-rows",
+                                          "alias-views",    "place-results", "write-in-place", "concat-in-place", "reuse-operands"};
   return std::find(std::begin(kLevers), std::end(kLevers), pass) != std::end(kLevers);
 }
 

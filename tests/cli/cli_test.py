@@ -85,6 +85,16 @@ class General(Case):
 class Compile(Case):
     MODEL = DATA / "mlp/model.pt2"
 
+    def test_operators_that_write(self):
+        ops = self.tmp / "ops.txt"
+        ops.write_text("my::decay_(Tensor(a!) state, Tensor x, float rate) -> ()\n  kernel: my::decay_\n")
+        for name in ("writing_op", "writing_op_core"):  # as called, and in auto_functionalized
+            model, pte = ROOT / f"tests/cli/data/{name}.pt2", self.tmp / f"{name}.pte"
+            self.ends(1, "compile", model, "-o", pte, says=["my.decay_", "--ops FILE"])
+            self.ends(0, "compile", model, "-o", pte, "--ops", ops, "--verify-passes")
+            self.ends(0, "verify", model, pte, "--ops", ops)
+            self.assertEqual(self.ends(0, "inspect", pte).stdout.decode().count(" my::decay_("), 2)
+
     def test_quantized_io(self):
         """The caller quantizes by the numbers of the constant methods; the results are those of the float program within one step."""
         def read(path):

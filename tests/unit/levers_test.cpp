@@ -42,6 +42,15 @@ constexpr std::pair<const char*, const char*> kPrograms[] = {
     {"fold-constants",
      "stage core method @forward(%w: f32[2, 4] = parameter \"w\", %x: f32[4, 2] = input \"x\") {\n"
      "  %t = aten.permute(%w, [1, 0]) : f32[4, 2] %y = aten.add.Tensor(%x, %t) : f32[4, 2] return %y }\n"},
+    {"fuse-quantized",
+     "stage core method @forward(%x: i8[4] = input \"x\") {\n"
+     "  %d = quantized_decomposed.dequantize_per_tensor(%x, 0.5, 3, -128, 127, i8) : f32[4]\n"
+     "  %q = quantized_decomposed.quantize_per_tensor(%d, 0.5, 3, -128, 127, i8) : i8[4] return %q }\n"},
+    {"split-slopes",
+     "stage core constant #0 \"w\" f32[1] = [0.25]\n"
+     "method @forward(%w: f32[1] = parameter \"w\" #0, %x: f32[64] = input \"x\") {\n"
+     "  %p = aten.gt.Scalar(%x, 0) : bool[64] %m = aten.mul.Tensor(%x, %w) : f32[64]\n"
+     "  %y = aten.where.self(%p, %x, %m) : f32[64] return %y }\n"},
     {"remove-noop",
      "stage core method @forward(%x: f32[4, 2] = input \"x\") {\n"
      "  %t = aten.clone(%x) : f32[4, 2] %y = aten.relu(%t) : f32[4, 2] return %y }\n"},
@@ -56,6 +65,11 @@ constexpr std::pair<const char*, const char*> kPrograms[] = {
      "  %a = aten.linear(%x, %w) : f32[1, 256] %b = aten.sigmoid(%x) : f32[1, 8] %c = aten.linear(%b, %w) : f32[1, 256]\n"
      "  %d = aten.linear(%a, %v) : f32[1, 1] %e = aten.linear(%c, %v) : f32[1, 1] %f = aten.add.Tensor(%d, %e) : f32[1, 1]\n"
      "  return %f }\n"},
+    {"split-rows",
+     "stage core method @forward(%x: f32[1, 16, 64] = input \"x\", %a: f32[4096, 64] = parameter \"a\", %b: f32[64, 4096] = parameter "
+     "\"b\") {\n"
+     "  %h = aten.linear(%x, %a) : f32[1, 16, 4096] %g = aten.gelu(%h) : f32[1, 16, 4096]\n"
+     "  %y = aten.linear(%g, %b) : f32[1, 16, 64] return %y }\n"},
     {"alias-views",
      "stage core method @forward(%x: f32[4, 8] = input \"x\") {\n"
      "  %s = aten.slice.Tensor(%x, 0, 1, 3) : f32[2, 8] %y = aten.sum.dim_IntList(%s, [1]) : f32[2] return %y }\n"},
@@ -89,13 +103,12 @@ TEST(Levers, EachChangesAProgram) {
 TEST(Levers, ThoseOfMemorySaveBytesOrInstructions) {
   for (const auto& [lever, text] : kPrograms) {
     const std::string name = lever;
-    const bool saves = name == "reorder" || name == "alias-views" || name == "place-results" || name == "write-in-place" ||
-                       name == "concat-in-place" || name == "reuse-operands";
+    const bool saves = name == "reorder" || name == "split-rows" || name == "alias-views" || name == "place-results" ||
+                       name == "write-in-place" || name == "concat-in-place" || name == "reuse-operands";
     if (!saves) continue;
     SCOPED_TRACE(lever);
     const Made with = made(text, {}), without = made(text, {name});
     EXPECT_LE(with.arena, without.arena);
-    EXPECT_LE(with.instructions, without.instructions);
     EXPECT_TRUE(with.arena < without.arena || with.instructions < without.instructions);
   }
 }

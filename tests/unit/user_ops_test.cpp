@@ -51,12 +51,25 @@ TEST(UserOps, TypesOfACall) {
   EXPECT_FALSE(infer(g, *op, std::vector<Arg>{flat, w, Arg(2), Arg::ints({1}), Arg(1.0)}));
 }
 
+TEST(UserOps, WritesToArguments) {
+  ASSERT_EQ(refusal("ut::step(Tensor x, Tensor(a!) m, *, Tensor(b!) v, float f=0.5) -> ()\n  kernel: ut::step\n"), "read");
+  const OpDef* op = Registry::global().find("ut.step");
+  ASSERT_NE(op, nullptr);
+  const OpDef* functional = Registry::global().find(op->functional);
+  ASSERT_NE(functional, nullptr);
+  EXPECT_EQ(functional->schema_text, "ut::step.functional(Tensor x, Tensor m, *, Tensor v, float f=0.5) -> (Tensor, Tensor)");
+  EXPECT_EQ(functional->kernel_writes, (std::vector<size_t>{1, 2}));
+}
+
 TEST(UserOps, RefusalsNameTheLine) {
   EXPECT_HAS(refusal(""), "declares no operator");
   EXPECT_HAS(refusal("\n  shape: like x\n"), "ops.txt:2: an indented line");
   EXPECT_HAS(refusal("not a schema\n"), "ops.txt:1: not an operator schema");
   EXPECT_HAS(refusal(declared("aten::add.Tensor(Tensor x) -> Tensor")), "is in the table already");
-  EXPECT_HAS(refusal(declared("ut::w(Tensor(a!) x) -> ()")), "writes to an argument");
+  EXPECT_HAS(refusal(declared("ut::w(Tensor(a!) x) -> ()")), "it needs a kernel line, and no shape or dtype");
+  EXPECT_HAS(refusal("ut::w(Tensor(a!) x) -> ()\n"), "it needs a kernel line");
+  EXPECT_HAS(refusal("ut::w(Tensor(a!) x) -> Tensor(a!)\n  kernel: ut::w\n"), "only \"-> ()\" is supported");
+  EXPECT_HAS(refusal("ut::w(Tensor(a!)[] x) -> ()\n  kernel: ut::w\n"), "only tensors can be written to");
   EXPECT_HAS(refusal(declared("ut::v(Tensor(a) x) -> Tensor(a)")), "a view of an argument");
   EXPECT_HAS(refusal(declared("ut::n(Tensor x) -> int")), "is not a tensor");
   EXPECT_HAS(refusal("ut::m(Tensor x) -> Tensor\n  dtype: x\n  kernel: ut::m.out\n"), "1 results, 0 shape lines and 1 dtype lines");
