@@ -97,6 +97,8 @@ tests_of release
 section "models"
 runner models /usr/bin/python3 tests/models/run_models.py --edgec build/release/bin/edgec
 runner bounds /usr/bin/python3 tests/models/run_bounds.py --edgec build/release/bin/edgec
+runner models-xnnpack /usr/bin/python3 tests/models/run_models.py --edgec build/release/bin/edgec --backend xnnpack
+runner bounds-xnnpack /usr/bin/python3 tests/models/run_bounds.py --edgec build/release/bin/edgec --backend xnnpack
 models="$(tail -n 1 $logs/models.log)"
 
 section "sanitizer build"

@@ -29,10 +29,11 @@ enum class SymInputs : uint8_t {
 
 struct BackendTraits {
   SymInputs sym_inputs = SymInputs::None;
-  bool sym_inside = false;       // computes sizes of its own tensor inputs, and arithmetic on them, inside a region
-  bool dynamic_shapes = true;    // takes nodes whose sizes are not static
-  bool mutable_buffers = false;  // keeps state that only the region uses; else state is an input and an output
-  size_t min_region = 1;         // nodes; smaller regions stay outside
+  bool sym_inside = false;         // computes sizes of its own tensor inputs, and arithmetic on them, inside a region
+  bool dynamic_shapes = true;      // takes nodes whose sizes are not static
+  bool mutable_buffers = false;    // keeps state that only the region uses; else state is an input and an output
+  bool joins_independent = false;  // parts that do not depend on each other become one region where the order of execution allows it
+  size_t min_region = 1;           // nodes; smaller regions stay outside
 };
 
 // Bytes that a program stores once however many payloads name them.

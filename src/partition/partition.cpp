@@ -40,7 +40,7 @@ class GraphPartition {
   Status run() {
     deps_ = dependencies(g_);
     do {
-      regions_ = find_regions(deps_, color_);
+      regions_ = find_regions(deps_, color_, traits_.joins_independent);
     } while (drop_small_regions() || drop_refused());
     if (whole_graph_) check_whole();
     if (diag_.has_errors() || regions_.nodes.empty()) return {};

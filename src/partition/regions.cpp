@@ -65,6 +65,13 @@ class Leveler {
     raise();
   }
 
+  // All nodes of one color and level may be one region: no path between them leaves it and comes back.
+  void join_levels() {
+    std::map<std::pair<uint32_t, int>, uint32_t> first;
+    for (NodeId n : deps_.order)
+      if (color_[n.index]) sets_.merge(n.index, first.try_emplace({color_[n.index], level_[n.index]}, n.index).first->second);
+  }
+
   Regions regions() {
     Regions out;
     out.of.assign(color_.size(), -1);
@@ -160,9 +167,10 @@ Dependencies dependencies(const Graph& g) {
   return d;
 }
 
-Regions find_regions(const Dependencies& deps, const std::vector<uint32_t>& color) {
+Regions find_regions(const Dependencies& deps, const std::vector<uint32_t>& color, bool join_independent) {
   Leveler leveler(deps, color);
   leveler.run();
+  if (join_independent) leveler.join_levels();
   return leveler.regions();
 }
 

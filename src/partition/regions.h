@@ -23,8 +23,8 @@ struct Regions {
 };
 
 // `color` by node index: 0 stays outside; nodes share a region only when of one color. As few regions as one pass over the levels finds;
-// every colored node is in one. Linear in the graph.
-Regions find_regions(const Dependencies& deps, const std::vector<uint32_t>& color);
+// every colored node is in one. Linear in the graph. `join_independent`: nodes that do not depend on each other share a region too.
+Regions find_regions(const Dependencies& deps, const std::vector<uint32_t>& color, bool join_independent = false);
 
 // An order of execution in which every region is contiguous, as close to the graph's as may be.
 struct Step {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Models at both bounds of each dynamic dim against torch's results in tests/models/bounds (made by make_bounds.py).
 
-  run_bounds.py [--edgec FILE] [--only NAME]... [--json FILE]
+  run_bounds.py [--edgec FILE] [--only NAME]... [--backend NAME] [--json FILE]
 
 All calls of a model in order on one loaded program. Models that are neither in the repository nor in $EDGEC_SHARED are left out.
 Last line: '<good> of <tried> models'.
@@ -27,7 +27,8 @@ def output_differs(got, path, want, atol):
 def check(a, name, tmp):
     case, bounds = cases.find(name), json.loads((HERE / "bounds" / f"{name}.json").read_text())
     pte, out, atol = tmp / "model.pte", tmp / "out", max(a.atol, bounds["atol"])
-    demand(process.run([a.edgec, "compile", case / "model.pt2", "-o", pte, *cases.checks_of(case).get("options", [])], a.timeout), "compile")
+    demand(process.run([a.edgec, "compile", case / "model.pt2", "-o", pte, *cases.checks_of(case).get("options", []),
+                        *(["--backend", a.backend] if a.backend else [])], a.timeout), "compile")
     command = [a.edgec, "run", pte, "--output-dir", out]
     for k, call in enumerate(bounds["calls"]):
         command += ["--inputs", ",".join(values.write_input(tmp / f"{k}_{i}.npy", s) for i, s in enumerate(call["inputs"]))]
@@ -51,6 +52,7 @@ def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--edgec", default=str(cases.ROOT / "build/release/bin/edgec"))
     p.add_argument("--only", action="append")
+    p.add_argument("--backend", help="compile with this backend")
     p.add_argument("--atol", type=float, default=1e-3)
     p.add_argument("--timeout", type=float, default=120)
     p.add_argument("--jobs", type=int, default=os.cpu_count())

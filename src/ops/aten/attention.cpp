@@ -133,6 +133,34 @@ void define_attention(Table& ops) {
       .dtype(same_as("query"))
       .shape(attention_sizes)
       .expand([](Builder& b, const Call& c) { return attend(b, c).out; });
+  // The same with the heads behind each other in the last dim: query [b, t, heads * e], key and value [b, s, ...]; a mask to add,
+  // which broadcasts to [b, t, s]. Made by fuse-attention for backends that split heads without views.
+  ops.define(
+         "edgec::multi_head_attention(Tensor query, Tensor key, Tensor value, int heads, Tensor? attn_mask=None, float? scale=None) -> "
+         "Tensor")
+      .dtype(same_as("query"))
+      .shape([](const Call& c) -> Result<Dims> {
+        Dims sizes = c.tensor("query").sizes;
+        sizes.back() = c.tensor("value").sizes.back();
+        return sizes;
+      })
+      .expand([](Builder& b, const Call& c) -> Values {
+        const int64_t heads = c.integer("heads");
+        const auto split = [&](const char* p) {
+          const Dims x = c.tensor(p).sizes;
+          return b.permute(b.view(c.value(p), {x[0], x[1], Dim(heads), sym::floordiv(x[2], Dim(heads))}), {0, 2, 1, 3});
+        };
+        Arg mask = c.arg("attn_mask");
+        if (mask.is_value() && b.tensor(mask.value()).rank() == 3) {
+          const Dims m = b.tensor(mask.value()).sizes;
+          mask = b.view(mask.value(), {m[0], Dim(1), m[1], m[2]});
+        }
+        const ValueId y =
+            b.call("aten.scaled_dot_product_attention", {split("query"), split("key"), split("value"), mask}, {{"scale", c.arg("scale")}});
+        Dims sizes = c.tensor("query").sizes;
+        sizes.back() = c.tensor("value").sizes.back();
+        return {b.view(b.permute(y, {0, 2, 1, 3}), sizes)};
+      });
   // What torch's own decomposition leaves; the second result serves training.
   ops.define(
          "aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool "

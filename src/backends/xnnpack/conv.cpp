@@ -1,0 +1,239 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "backends/xnnpack/conv.h"
+#include "backends/xnnpack/lowering.h"
+
+// Convolutions of one and two dims, and the batch norms behind them. Images lie as NHWC; a row of samples is an image of height one.
+namespace edgec::xnnpack {
+namespace {
+
+struct Numbers {
+  std::vector<int64_t> stride, padding, dilation, output_padding;
+  bool transposed;
+  int64_t groups;
+  size_t spatial;
+};
+
+Numbers numbers(const Call& c) {
+  const size_t n = c.rank("weight") - 2;
+  return {c.integers("stride", n),
+          c.integers("padding", n),
+          c.integers("dilation", n),
+          c.integers("output_padding", n),
+          c.flag("transposed"),
+          c.integer("groups", 1),
+          n};
+}
+
+Refusal refuses(const Site& s) {
+  const Call c = s.call();
+  const size_t rank = c.rank("weight");
+  if (rank != 3 && rank != 4) return fmt::format("the delegate convolves over one or two dims, this is over {}", rank - 2);
+  if (c.rank("input") != rank) return "input without a batch dim";
+  if (!s.constant("weight") && !weight_of_quantized(s, c.value("weight"))) return "the weight is not constant";
+  if (c.has("bias") && !s.constant("bias")) return "the bias is not constant";
+  if (rank == 3 && !at_most_one_dynamic(c.tensor("input").sizes)) return "a row of samples with several dynamic dims";
+  for (const char* p : {"stride", "padding", "dilation", "output_padding"})
+    for (const Dim& d : c.dims(p))
+      if (!d.is_static() || *d.constant() < 0) return fmt::format("{} is negative or known only when the program runs", p);
+  return {};
+}
+
+// [out, kh, kw, in / groups]; depthwise [1, kh, kw, out]. Only strides change, but for grouped transposed ones.
+TensorData filter(TensorData w, const Numbers& n, bool depthwise) {
+  if (n.spatial == 1) {  // [o, i, k] -> [o, i, 1, k]
+    w.sizes.insert(w.sizes.begin() + 2, 1);
+    w.strides.insert(w.strides.begin() + 2, 0);
+  }
+  const auto permuted = [](TensorData t, std::vector<size_t> perm) {
+    TensorData out = t;
+    for (size_t i = 0; i < perm.size(); ++i) {
+      out.sizes[i] = t.sizes[perm[i]];
+      out.strides[i] = t.strides[perm[i]];
+    }
+    return out;
+  };
+  if (depthwise) return permuted(std::move(w), {1, 2, 3, 0});
+  if (!n.transposed) return permuted(std::move(w), {0, 2, 3, 1});
+  if (n.groups == 1) return permuted(std::move(w), {1, 2, 3, 0});
+  // [groups * in, out, kh, kw] -> [groups, out, kh, kw, in]
+  const int64_t in = w.sizes[0] / n.groups;
+  TensorData split = w;
+  split.sizes = {n.groups, w.sizes[1], w.sizes[2], w.sizes[3], in};
+  split.strides = {w.strides[0] * in, w.strides[1], w.strides[2], w.strides[3], w.strides[0]};
+  return make_tensor_data(w.dtype, {n.groups * w.sizes[1], w.sizes[2], w.sizes[3], in}, gather(split));
+}
+
+ConvAttrs attributes(const Numbers& n, const std::vector<int64_t>& weight) {
+  ConvAttrs a;
+  const auto pair = [&](uint32_t(&to)[2], const std::vector<int64_t>& from, uint32_t one) {
+    to[0] = n.spatial == 1 ? one : static_cast<uint32_t>(from[0]);
+    to[1] = static_cast<uint32_t>(from[n.spatial - 1]);
+  };
+  pair(a.stride, n.stride, 1);
+  pair(a.dilation, n.dilation, 1);
+  pair(a.adjustment, n.output_padding, 0);
+  uint32_t pad[2];
+  pair(pad, n.padding, 0);
+  a.padding[0] = a.padding[2] = pad[0];
+  a.padding[1] = a.padding[3] = pad[1];
+  pair(a.kernel, {weight.begin() + 2, weight.end()}, 1);
+  a.groups = static_cast<uint32_t>(n.groups);
+  a.group_input_channels = static_cast<uint32_t>(n.transposed ? weight[0] / n.groups : weight[1]);
+  a.group_output_channels = static_cast<uint32_t>(n.transposed ? weight[1] : weight[0] / n.groups);
+  return a;
+}
+
+Status lower(Lowering& l, const Site& s) {
+  const Call c = s.call();
+  const Numbers n = numbers(c);
+  const ValueId x = c.value("input"), y = s.node().results[0];
+  if (weight_of_quantized(s, c.value("weight")) && lower_quantized_conv(l, s)) return {};
+  const TensorData* constant = s.constant("weight");
+  const TensorData weight = constant ? *constant : dequantized(*weight_of_quantized(s, c.value("weight")));
+  const Id image = image_of(l, l.form(x));
+  conv_into(l, y, image, l.constant(filter(weight, n, is_depthwise(c))), c.has("bias") ? l.constant(*s.constant("bias")) : kNone, c, {});
+  return {};
+}
+
+// ---- batch norm ------------------------------------------------------------------------------------------------------------------------
+
+std::vector<double> numbers_of(const TensorData* data, int64_t n, double otherwise) {
+  std::vector<double> out(static_cast<size_t>(n), otherwise);
+  if (!data) return out;
+  const std::vector<std::byte> bytes = gather(*data);
+  for (int64_t i = 0; i < n; ++i) out[static_cast<size_t>(i)] = read_element(bytes, data->dtype, i);
+  return out;
+}
+
+// What a batch norm does to a channel: x * scale + shift.
+struct Affine {
+  std::vector<double> scale, shift;
+};
+Affine affine(const Site& s) {
+  const Call c = s.call();
+  const TensorData* var = s.constant("running_var");
+  const int64_t n = var->numel();
+  Affine a;
+  a.scale = numbers_of(s.constant("weight"), n, 1);
+  a.shift = numbers_of(s.constant("bias"), n, 0);
+  const auto mean = numbers_of(s.constant("running_mean"), n, 0), variance = numbers_of(var, n, 1);
+  for (size_t i = 0; i < a.scale.size(); ++i) {
+    a.scale[i] /= std::sqrt(variance[i] + c.number("eps"));
+    a.shift[i] -= mean[i] * a.scale[i];
+  }
+  return a;
+}
+
+TensorData vector_of(DType d, const std::vector<double>& values) {
+  std::vector<std::byte> bytes;
+  for (double v : values) append_element(bytes, d, v);
+  return make_tensor_data(d, {static_cast<int64_t>(values.size())}, std::move(bytes));
+}
+
+// The weights with every output channel (along `axis`) times its scale.
+TensorData scaled(const TensorData& w, size_t axis, const std::vector<double>& scale) {
+  const std::vector<std::byte> from = gather(w);
+  std::vector<std::byte> to;
+  to.reserve(from.size());
+  int64_t inner = 1;
+  for (size_t i = axis + 1; i < w.sizes.size(); ++i) inner *= w.sizes[i];
+  const int64_t count = w.numel(), channels = w.sizes[axis];
+  for (int64_t i = 0; i < count; ++i)
+    append_element(to, w.dtype, read_element(from, w.dtype, i) * scale[static_cast<size_t>(i / inner % channels)]);
+  return make_tensor_data(w.dtype, w.sizes, std::move(to));
+}
+
+bool fold(Lowering& l, const Site& s, const Affine& a) {
+  NetNode* made = l.maker(s.call().value("input"));
+  if (!made || made->has_range()) return false;
+  if (made->op != Op::Conv && made->op != Op::DepthwiseConv && made->op != Op::TransposedConv && made->op != Op::FullyConnected)
+    return false;
+  const NetValue filter = l.net().value(made->in[1]);
+  if (!filter.data || (filter.type != DataType::F32 && filter.type != DataType::F16)) return false;
+  const size_t axis = made->op == Op::DepthwiseConv ? 3 : 0;
+  if (filter.data->sizes[axis] != static_cast<int64_t>(a.scale.size())) return false;
+  const DType d = filter.data->dtype;
+  const TensorData* old = made->in[2] == kNone ? nullptr : &*l.net().value(made->in[2]).data;
+  std::vector<double> bias = numbers_of(old, static_cast<int64_t>(a.scale.size()), 0);
+  for (size_t i = 0; i < bias.size(); ++i) bias[i] = bias[i] * a.scale[i] + a.shift[i];
+  made->sources.push_back(s.n);
+  const Id new_filter = l.constant(scaled(*filter.data, axis, a.scale)), new_bias = l.constant(vector_of(d, bias));
+  l.net().replace_operand(*made, 1, new_filter);
+  l.net().replace_operand(*made, 2, new_bias);
+  return true;
+}
+
+Refusal batch_norm_refuses(const Site& s) {
+  for (const char* p : {"weight", "bias", "running_mean", "running_var"})
+    if (s.call().has(p) && !s.constant(p)) return fmt::format("{} is not constant", p);
+  if (s.result().rank() < 2) return "input without channels";
+  return {};
+}
+
+// In the weights of the convolution before it; else a multiplication and an addition.
+Status batch_norm(Lowering& l, const Site& s) {
+  const Affine a = affine(s);
+  const ValueId x = s.call().value("input"), y = s.node().results[0];
+  if (fold(l, s, a)) {
+    const Form f = l.form(x);
+    l.bind(y, f.id, f.order);
+    return {};
+  }
+  const Form f = l.form(x);
+  const size_t rank = l.type(x).rank();
+  Dims sizes(rank, Dim(1));
+  sizes[1] = Dim(static_cast<int64_t>(a.scale.size()));
+  const auto channels = [&](const std::vector<double>& values) {
+    return l.transposed(l.reshape(l.constant(vector_of(l.type(x).dtype, values)), sizes), plain_order(rank), f.order);
+  };
+  l.bind(y, l.binary(Op::Add, l.binary(Op::Multiply, f.id, channels(a.scale)), channels(a.shift)), f.order);
+  return {};
+}
+
+constexpr Row kRows[] = {
+    {"aten.convolution", lower, refuses},
+    {"aten._native_batch_norm_legit_no_training", batch_norm, batch_norm_refuses},
+};
+
+}  // namespace
+
+bool is_depthwise(const Call& c) { return !c.flag("transposed") && c.integer("groups", 1) > 1 && c.tensor("weight").sizes[1] == Dim(1); }
+
+Id image_of(Lowering& l, const Form& f) {
+  if (f.order.size() == 4) return l.transposed(f.id, f.order, kNhwc);
+  const Id row = l.transposed(f.id, f.order, {0, 2, 1});
+  const Dims d = l.dims(row);
+  return l.reshape(row, {d[0], Dim(1), d[1], d[2]});
+}
+
+void bind_image(Lowering& l, ValueId y, Id image) {
+  if (l.type(y).rank() == 4) return l.bind(y, image, kNhwc);
+  const Dims d = l.dims(image);
+  l.bind(y, l.reshape(image, {d[0], d[2], d[3]}), {0, 2, 1});
+}
+
+TensorData conv_filter(const Call& c, const TensorData& weight) { return filter(weight, numbers(c), is_depthwise(c)); }
+
+Id conv_node(Lowering& l, const Call& c, ValueId y, Id image, Id filter_id, Id bias, Quant quant) {
+  const Numbers n = numbers(c);
+  const TensorType& t = l.type(y);
+  std::vector<int64_t> weight;
+  for (const Dim& d : c.tensor("weight").sizes) weight.push_back(*d.constant());
+  const Dims to = t.rank() == 4 ? Dims{t.sizes[0], t.sizes[2], t.sizes[3], t.sizes[1]} : Dims{t.sizes[0], Dim(1), t.sizes[2], t.sizes[1]};
+  const bool numbers_only = !std::holds_alternative<std::monostate>(quant);
+  const Id out = l.value(numbers_only ? DataType::QInt8 : data_type(t.dtype), to, std::move(quant));
+  NetNode& node = l.emit(is_depthwise(c) ? Op::DepthwiseConv : n.transposed ? Op::TransposedConv : Op::Conv, {image, filter_id, bias}, out);
+  node.attrs = attributes(n, weight);
+  return out;
+}
+
+void conv_into(Lowering& l, ValueId y, Id image, Id filter_id, Id bias, const Call& c, Quant quant) {
+  bind_image(l, y, conv_node(l, c, y, image, filter_id, bias, std::move(quant)));
+}
+
+std::span<const Row> conv_rows() { return kRows; }
+
+}  // namespace edgec::xnnpack

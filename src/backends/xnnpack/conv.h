@@ -1,0 +1,35 @@
+#pragma once
+#include "backends/xnnpack/lowering.h"
+
+// What float and quantized convolutions share.
+namespace edgec::xnnpack {
+
+bool is_depthwise(const Call& convolution);
+// [n, c, h, w] or [n, c, l] as it lies -> [n, h, w, c] or [n, 1, l, c].
+Id image_of(Lowering&, const Form&);
+void bind_image(Lowering&, ValueId y, Id image);
+// The weight in the delegate's order.
+TensorData conv_filter(const Call&, const TensorData& weight);
+Id conv_node(Lowering&, const Call&, ValueId y, Id image, Id filter, Id bias, Quant quant);
+void conv_into(Lowering&, ValueId y, Id image, Id filter, Id bias, const Call&, Quant quant);
+
+// ---- quantized weights (quantized.cpp)
+struct QuantizedWeight {
+  TensorData numbers;  // i8
+  std::vector<float> scales;
+  std::vector<int64_t> zero_points;
+  size_t axis = 0;  // of the scales, when there are several
+  bool per_tensor = false;
+  int64_t group_size = 0;  // along the last dim; 0: one scale a channel
+  bool four_bits = false;  // numbers from -8 to 7
+};
+// The weight that a value is dequantized from, when it is a constant one.
+std::optional<QuantizedWeight> weight_of_quantized(const Site&, ValueId);
+TensorData dequantized(const QuantizedWeight&);
+// Scale and zero point of an int8 value, by the quantize that it comes from or the dequantize that it goes to, movement seen through.
+std::optional<PerTensor> quantization_of(const Site&, ValueId);
+// False: the pattern around the convolution (or linear) is not one that the delegate computes in integers.
+bool lower_quantized_conv(Lowering&, const Site&);
+bool lower_quantized_linear(Lowering&, const Site&);
+
+}  // namespace edgec::xnnpack

@@ -1,0 +1,179 @@
+#include <fmt/format.h>
+
+#include "backends/xnnpack/lowering.h"
+
+// Operators of one and two operands, element by element. They take their operands in whatever order these lie.
+namespace edgec::xnnpack {
+namespace {
+
+template <Op kOp>
+Status one(Lowering& l, const Site& s) {
+  const ValueId x = s.node().args[0].value();
+  const Form f = l.form(x);
+  l.bind(s.node().results[0], l.unary(kOp, f.id), f.order);
+  return {};
+}
+
+// An operand of lower rank has leading dims of one.
+Id spread(Lowering& l, ValueId v, size_t rank, const Order& order) {
+  const size_t own = l.type(v).rank();
+  if (own == rank) return l.in_order(v, order);
+  const Id plain = l.plain(v);
+  if (order == plain_order(rank)) return plain;  // the delegate aligns at the last dim itself
+  Dims sizes(rank - own, Dim(1));
+  sizes.insert(sizes.end(), l.dims(plain).begin(), l.dims(plain).end());
+  return l.transposed(l.reshape(plain, sizes), plain_order(rank), order);
+}
+
+// The order in which two operands meet: that of the one which has all elements, so that nothing moves.
+Order meeting_order(Lowering& l, ValueId a, ValueId b, size_t rank) {
+  const Order plain = plain_order(rank);
+  const auto full = [&](ValueId v) { return l.type(v).rank() == rank && !l.method().constant_of(l.graph(), v); };
+  if (rank == 0 || (!full(a) && !full(b))) return plain;
+  if (full(a) && full(b)) {
+    const Order x = l.form(a).order, y = l.form(b).order;
+    if (x == y) return x;
+    const bool a_has_all = !(numel(l.type(a).sizes) == Dim(1)), b_has_all = !(numel(l.type(b).sizes) == Dim(1));
+    if (a_has_all != b_has_all) return a_has_all ? x : y;
+    if (sym::less(numel(l.type(a).sizes), numel(l.type(b).sizes)) == sym::Proof::Yes) return y;
+    if (sym::less(numel(l.type(b).sizes), numel(l.type(a).sizes)) == sym::Proof::Yes) return x;
+    return x == plain ? y : x;
+  }
+  const ValueId whole = full(a) ? a : b, other = full(a) ? b : a;
+  const Order order = l.form(whole).order;
+  const bool movable = l.type(other).rank() == rank || l.method().constant_of(l.graph(), other) || at_most_one_dynamic(l.type(other).sizes);
+  return movable ? order : plain;
+}
+
+Status two(Lowering& l, const Site& s, Op op, ValueId a, ValueId b, double scale_b = 1) {
+  const size_t rank = s.result().rank();
+  const Order order = meeting_order(l, a, b, rank);
+  const Id x = spread(l, a, rank, order);
+  Id y = spread(l, b, rank, order);
+  if (scale_b != 1) y = l.binary(Op::Multiply, y, scale_b);
+  l.bind(s.node().results[0], l.binary(op, x, y), order);
+  return {};
+}
+
+template <Op kOp>
+Status tensors(Lowering& l, const Site& s) {
+  const Call c = s.call();
+  const bool has_alpha = c.op().schema().find("alpha") >= 0;
+  return two(l, s, kOp, s.node().args[0].value(), s.node().args[1].value(), has_alpha ? c.number("alpha", 1) : 1);
+}
+
+template <Op kOp>
+Status with_number(Lowering& l, const Site& s) {
+  const Call c = s.call();
+  const double alpha = c.op().schema().find("alpha") >= 0 ? c.number("alpha", 1) : 1;
+  const Form f = l.form(c.value("self"));
+  l.bind(s.node().results[0], l.binary(kOp, f.id, c.number("other") * alpha), f.order);
+  return {};
+}
+
+Refusal constant_numbers(const Site& s) {
+  for (const Arg& a : s.node().args)
+    if (a.is_expr() && !a.expr().is_static()) return "the number is known only when the program runs";
+  return {};
+}
+
+Status rsub_number(Lowering& l, const Site& s) {
+  const Call c = s.call();
+  const Form f = l.form(c.value("self"));
+  Id x = f.id;
+  if (c.number("alpha", 1) != 1) x = l.binary(Op::Multiply, x, c.number("alpha", 1));
+  l.bind(s.node().results[0], l.binary(Op::Subtract, l.scalar(c.number("other"), l.net().value(x).type), x), f.order);
+  return {};
+}
+
+Status rsub_tensors(Lowering& l, const Site& s) {
+  return two(l, s, Op::Subtract, s.node().args[1].value(), s.node().args[0].value(), s.call().number("alpha", 1));
+}
+
+// The delegate's own estimate gives NaN for 0, where torch gives infinity.
+Status rsqrt(Lowering& l, const Site& s) {
+  const Form f = l.form(s.node().args[0].value());
+  l.bind(s.node().results[0], l.binary(Op::Divide, l.scalar(1, l.net().value(f.id).type), l.unary(Op::SquareRoot, f.id)), f.order);
+  return {};
+}
+
+Status reciprocal(Lowering& l, const Site& s) {
+  const Form f = l.form(s.node().args[0].value());
+  l.bind(s.node().results[0], l.binary(Op::Divide, l.scalar(1, l.net().value(f.id).type), f.id), f.order);
+  return {};
+}
+
+Refusal power_refuses(const Site& s) {
+  if (Refusal r = constant_numbers(s)) return r;
+  const double e = s.call().number("exponent");
+  for (double ok : {1.0, 2.0, 3.0, 4.0, 0.5, -0.5, -1.0, -2.0})
+    if (e == ok) return {};
+  return fmt::format("the exponent is {}; the delegate has squares, cubes, roots and their reciprocals", e);
+}
+
+Status power(Lowering& l, const Site& s) {
+  const double e = s.call().number("exponent");
+  const Form f = l.form(s.call().value("self"));
+  const DataType t = l.net().value(f.id).type;
+  Id y = f.id;
+  if (e == 0.5 || e == -0.5) {
+    y = l.unary(Op::SquareRoot, f.id);
+  } else if (e == 1) {
+    y = l.unary(Op::Copy, f.id);
+  } else if (e > 0 || e == -2) {
+    y = l.unary(Op::Square, f.id);
+    if (e == 3) y = l.binary(Op::Multiply, y, f.id);
+    if (e == 4) y = l.unary(Op::Square, y);
+  }
+  if (e < 0) y = l.binary(Op::Divide, l.scalar(1, t), y);
+  l.bind(s.node().results[0], y, f.order);
+  return {};
+}
+
+// self + value * a * b, or self + value * a / b; all of one shape or broadcast from the right.
+template <Op kOp>
+Status add_combined(Lowering& l, const Site& s) {
+  const Call c = s.call();
+  Id inner = l.binary(kOp, l.plain(c.value("tensor1")), l.plain(c.value("tensor2")));
+  if (c.number("value", 1) != 1) inner = l.binary(Op::Multiply, inner, c.number("value", 1));
+  l.bind(s.node().results[0], l.binary(Op::Add, l.plain(c.value("self")), inner), plain_order(s.result().rank()));
+  return {};
+}
+
+constexpr Row kRows[] = {
+    {"aten.abs", one<Op::Abs>},
+    {"aten.ceil", one<Op::Ceiling>},
+    {"aten.cos", one<Op::Cos>},
+    {"aten.exp", one<Op::Exp>},
+    {"aten.floor", one<Op::Floor>},
+    {"aten.log", one<Op::Log>},
+    {"aten.neg", one<Op::Negate>},
+    {"aten.rsqrt", rsqrt},
+    {"aten.sigmoid", one<Op::Sigmoid>},
+    {"aten.sin", one<Op::Sin>},
+    {"aten.sqrt", one<Op::SquareRoot>},
+    {"aten.square", one<Op::Square>},
+    {"aten.tanh", one<Op::Tanh>},
+    {"aten.reciprocal", reciprocal},
+    {"aten.pow.Tensor_Scalar", power, power_refuses},
+    {"aten.add.Tensor", tensors<Op::Add>, constant_numbers},
+    {"aten.sub.Tensor", tensors<Op::Subtract>, constant_numbers},
+    {"aten.mul.Tensor", tensors<Op::Multiply>},
+    {"aten.div.Tensor", tensors<Op::Divide>},
+    {"aten.maximum", tensors<Op::Maximum>},
+    {"aten.minimum", tensors<Op::Minimum>},
+    {"aten.rsub.Tensor", rsub_tensors, constant_numbers},
+    {"aten.add.Scalar", with_number<Op::Add>, constant_numbers},
+    {"aten.sub.Scalar", with_number<Op::Subtract>, constant_numbers},
+    {"aten.mul.Scalar", with_number<Op::Multiply>, constant_numbers},
+    {"aten.div.Scalar", with_number<Op::Divide>, constant_numbers},
+    {"aten.rsub.Scalar", rsub_number, constant_numbers},
+    {"aten.addcmul", add_combined<Op::Multiply>, constant_numbers},
+    {"aten.addcdiv", add_combined<Op::Divide>, constant_numbers},
+};
+
+}  // namespace
+
+std::span<const Row> elementwise_rows() { return kRows; }
+
+}  // namespace edgec::xnnpack

@@ -1,0 +1,401 @@
+#include "backends/xnnpack/lowering.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "backends/xnnpack/conv.h"
+#include "support/assert.h"
+
+namespace edgec::xnnpack {
+namespace {
+
+bool takes_range(Op op) {
+  switch (op) {
+    case Op::Add:
+    case Op::Subtract:
+    case Op::Multiply:
+    case Op::Divide:
+    case Op::Conv:
+    case Op::DepthwiseConv:
+    case Op::TransposedConv:
+    case Op::FullyConnected:
+    case Op::AveragePool:
+    case Op::MaxPool:
+    case Op::GlobalAveragePool:
+    case Op::Clamp:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Sizes of two operands side by side, aligned at the last dim.
+Dims broadcast(const Dims& a, const Dims& b) {
+  Dims out = a.size() >= b.size() ? a : b;
+  const Dims& other = a.size() >= b.size() ? b : a;
+  const size_t shift = out.size() - other.size();
+  for (size_t i = 0; i < other.size(); ++i)
+    if (out[i + shift] == Dim(1)) out[i + shift] = other[i];
+  return out;
+}
+
+template <class T>
+std::vector<T> pick(const std::vector<T>& from, const std::vector<uint32_t>& perm) {
+  std::vector<T> out;
+  for (uint32_t p : perm) out.push_back(from[p]);
+  return out;
+}
+
+}  // namespace
+
+DataType data_type(DType d) { return d == DType::F16 ? DataType::F16 : d == DType::I8 ? DataType::QInt8 : DataType::F32; }
+DType dtype_of(DataType t) { return t == DataType::F16 ? DType::F16 : DType::F32; }
+
+bool at_most_one_dynamic(const Dims& dims) {
+  return std::count_if(dims.begin(), dims.end(), [](const Dim& d) { return !d.is_static(); }) <= 1;
+}
+
+Order plain_order(size_t rank) {
+  Order o(rank);
+  std::iota(o.begin(), o.end(), uint8_t{0});
+  return o;
+}
+
+Lowering::Lowering(const Method& region, const Options& options)
+    : m_(region), g_(*region.graph), options_(options), uses_(g_.use_counts()) {
+  user_.resize(uses_.size());
+  for (NodeId n = g_.first(); n; n = g_.next(n))
+    for (const Arg& a : g_.node(n).args) for_each_value(a, [&](const ValueId& v) { user_[v.index] = n; });
+}
+
+Status Lowering::run() {
+  EDGEC_TRY_VOID(inputs());
+  for (NodeId n = g_.first(); n; n = g_.next(n)) {
+    current_ = n;
+    const Node& node = g_.node(n);
+    const Row* row = find_row(node.op->name());
+    if (!row) return internal_error(fmt::format("the XNNPACK backend was given {}, which it does not know", node.op->name()));
+    EDGEC_TRY_VOID(row->lower(*this, Site{m_, g_, n, options_}));
+    for (const Arg& a : node.args) for_each_value(a, [&](const ValueId& v) { --uses_[v.index]; });
+  }
+  current_ = {};
+  EDGEC_TRY_VOID(outputs());
+  net_.remove_dead();
+  return {};
+}
+
+Status Lowering::inputs() {
+  uint32_t position = 0;
+  for (size_t i = 0; i < g_.inputs.size(); ++i) {
+    const ValueId v = g_.inputs[i];
+    if (m_.constant_of(g_, v)) continue;  // made where it is used
+    if (!g_.type(v).is_tensor()) return internal_error("the XNNPACK backend was given an input that is no tensor");
+    const TensorType& t = type(v);
+    const Order order = t.dim_order.empty() ? plain_order(t.rank()) : t.dim_order;
+    NetValue value;
+    value.type = data_type(t.dtype);
+    for (uint8_t d : order) value.dims.push_back(t.sizes[d]);
+    value.external = position++;
+    value.input = true;
+    if (t.dtype == DType::I8)
+      if (const auto q = quantization_of(Site{m_, g_, {}, options_}, v)) value.quant = *q;
+    bind(v, net_.add(std::move(value)), order);
+  }
+  return {};
+}
+
+Status Lowering::outputs() {
+  auto position =
+      static_cast<uint32_t>(std::count_if(g_.inputs.begin(), g_.inputs.end(), [&](ValueId v) { return m_.constant_of(g_, v) == nullptr; }));
+  for (const Arg& a : g_.outputs) {
+    if (!a.is_value() || !g_.type(a.value()).is_tensor())
+      return internal_error("the XNNPACK backend was given an output that is no tensor");
+    external_output(a.value(), position++);
+  }
+  return {};
+}
+
+Id Lowering::external_output(ValueId v, uint32_t position) {
+  const TensorType& t = type(v);
+  Id id = in_order(v, t.dim_order.empty() ? plain_order(t.rank()) : t.dim_order);
+  const NetValue& made = net_.value(id);
+  if (made.input || made.output || made.producer == kNone) {  // an input, a constant, or an output already: its bytes are copied
+    const Id copy = value(made.type, made.dims, made.quant);
+    emit(Op::Copy, {id}, copy);
+    id = copy;
+  }
+  net_.value(id).output = true;
+  net_.value(id).external = position;
+  return id;
+}
+
+// ---- operands --------------------------------------------------------------------------------------------------------------------------
+
+Form Lowering::form(ValueId v) {
+  if (auto it = forms_.find(v); it != forms_.end()) return it->second;
+  if (const TensorData* data = m_.constant_of(g_, v)) {
+    bind(v, constant(*data), plain_order(data->sizes.size()));
+    return forms_.at(v);
+  }
+  if (quantized_.count(v) == 0) {
+    const auto weight = weight_of_quantized(Site{m_, g_, current_, options_}, v);
+    EDGEC_ASSERT(weight);  // else a value of the region is used before it is made
+    const TensorData data = dequantized(*weight);
+    bind(v, constant(data), plain_order(data.sizes.size()));
+    return forms_.at(v);
+  }
+  const Form q = quantized_.at(v);
+  const Dims sizes = dims(q.id);
+  const Id real = value(data_type(type(v).dtype), sizes);
+  emit(Op::Convert, {q.id}, real);
+  bind(v, real, q.order);
+  return forms_.at(v);
+}
+
+Form Lowering::raw(ValueId v) {
+  if (forms_.count(v) == 0)
+    if (const auto q = quantized(v)) return *q;
+  return form(v);
+}
+
+Id Lowering::in_order(ValueId v, const Order& order) {
+  const Form f = form(v);
+  return transposed(f.id, f.order, order);
+}
+
+Id Lowering::transposed(Id id, const Order& from, const Order& to) {
+  if (from == to) return id;
+  std::vector<uint32_t> perm;
+  for (uint8_t d : to) perm.push_back(static_cast<uint32_t>(std::find(from.begin(), from.end(), d) - from.begin()));
+  return transpose(id, perm);
+}
+
+bool Lowering::only_used_here(ValueId v) {
+  const Id id = raw(v).id;
+  if (net_.value(id).consumers != 0 || net_.value(id).producer == kNone) return false;
+  uint32_t left = 0;
+  for (ValueId u : bound_[id]) left += uses_[u.index];
+  return left == 1;
+}
+
+NetNode* Lowering::maker(ValueId v) {
+  if (!only_used_here(v)) return nullptr;
+  NetNode* n = net_.producer(raw(v).id);
+  while (n->op == Op::Reshape && net_.value(n->in[0]).consumers == 1 && bound_[n->in[0]].empty() && net_.producer(n->in[0]))
+    n = net_.producer(n->in[0]);
+  return n;
+}
+
+std::optional<Form> Lowering::quantized(ValueId v) const {
+  const auto it = quantized_.find(v);
+  return it == quantized_.end() ? std::nullopt : std::optional(it->second);
+}
+
+// ---- results ---------------------------------------------------------------------------------------------------------------------------
+
+NodeId Lowering::only_user(ValueId v) const { return uses_[v.index] == 1 ? user_[v.index] : NodeId(); }
+
+void Lowering::bind(ValueId v, Id id, Order order) {
+  const bool stands_for = net_.value(id).type == DataType::QInt8 && type(v).dtype != DType::I8;
+  (stands_for ? quantized_ : forms_)[v] = {id, std::move(order)};
+  bound_[id].push_back(v);
+}
+
+// ---- building --------------------------------------------------------------------------------------------------------------------------
+
+Id Lowering::constant(TensorData data) {
+  NetValue v;
+  v.type = data_type(data.dtype);
+  v.dims.assign(data.sizes.begin(), data.sizes.end());
+  v.data = std::move(data);
+  return net_.add(std::move(v));
+}
+
+Id Lowering::constant(TensorData data, DataType type, Dims sizes, Quant quant) {
+  NetValue v;
+  v.type = type;
+  v.dims = std::move(sizes);
+  v.quant = std::move(quant);
+  v.data = std::move(data);
+  return net_.add(std::move(v));
+}
+
+Id Lowering::quantized_rows(Id x, uint32_t nonbatch_dims) {
+  const auto [it, fresh] = quantized_rows_.try_emplace({x, nonbatch_dims}, kNone);
+  if (fresh) {
+    const Dims sizes = dims(x);
+    it->second = value(DataType::QDInt8, sizes, PerRow{nonbatch_dims});
+    emit(Op::Convert, {x}, it->second);
+  }
+  return it->second;
+}
+
+Id Lowering::scalar(double number, DataType like) {
+  const auto [it, fresh] = scalars_.try_emplace({number, like}, kNone);
+  if (fresh) {
+    std::vector<std::byte> bytes;
+    append_element(bytes, dtype_of(like), number);
+    it->second = constant(make_tensor_data(dtype_of(like), {}, std::move(bytes)));
+  }
+  return it->second;
+}
+
+Id Lowering::value(DataType type, Dims sizes, Quant quant) {
+  NetValue v;
+  v.type = type;
+  v.dims = std::move(sizes);
+  v.quant = std::move(quant);
+  return net_.add(std::move(v));
+}
+
+NetNode& Lowering::emit(Op op, std::vector<Id> in, Id out) {
+  NetNode n;
+  n.op = op;
+  n.in = std::move(in);
+  n.out = out;
+  if (current_) n.sources.push_back(current_);
+  return net_.add(std::move(n));
+}
+
+Id Lowering::unary(Op op, Id x) {
+  const Id y = value(net_.value(x).type, dims(x));
+  emit(op, {x}, y);
+  return y;
+}
+
+Id Lowering::binary(Op op, Id a, Id b) {
+  const Id y = value(net_.value(a).type, broadcast(dims(a), dims(b)));
+  emit(op, {a, b}, y);
+  return y;
+}
+
+Id Lowering::clamp(Id x, double min, double max) {
+  const Id y = value(net_.value(x).type, dims(x), net_.value(x).quant);
+  NetNode& n = emit(Op::Clamp, {x}, y);
+  n.min = static_cast<float>(min);
+  n.max = static_cast<float>(max);
+  return y;
+}
+
+void Lowering::clamp_result(ValueId x, ValueId y, double min, double max) {
+  if (is_bound(y)) return;  // done by what made x
+  NetNode* made = quantized(x) ? nullptr : maker(x);
+  const Form f = form(x);
+  if (!made || !takes_range(made->op)) return bind(y, clamp(f.id, min, max), f.order);
+  const auto lo = static_cast<float>(min), hi = static_cast<float>(max);
+  made->min = std::min(std::max(made->min, lo), hi);
+  made->max = std::max(std::min(made->max, hi), lo);
+  made->sources.push_back(current_);
+  bind(y, f.id, f.order);
+}
+
+Id Lowering::reshape(Id x, const Dims& to) {
+  const NetValue from = net_.value(x);
+  if (from.dims == to) return x;
+  if (from.data) {
+    if (const TensorData& d = *from.data; !d.dense_bytes().empty() || d.numel() == 0) {
+      TensorData same = d;
+      same.sizes.clear();
+      for (const Dim& s : to) same.sizes.push_back(*s.constant());
+      same.strides = contiguous_strides(same.sizes);
+      return constant(std::move(same));
+    }
+  }
+  const Id y = value(from.type, to, from.quant);
+  ListAttrs shape;
+  for (const Dim& d : to) shape.first.push_back(d.constant() ? static_cast<uint32_t>(*d.constant()) : 0);
+  emit(Op::Reshape, {x}, y).attrs = std::move(shape);
+  return y;
+}
+
+Id Lowering::transpose(Id x, const std::vector<uint32_t>& perm) {
+  const auto [it, fresh] = transposed_.try_emplace({x, perm}, kNone);
+  if (!fresh) return it->second;
+  const NetValue from = net_.value(x);
+  Id y = kNone;
+  if (from.data) {
+    TensorData data = *from.data;
+    data.sizes = pick(data.sizes, perm);
+    data.strides = pick(data.strides, perm);
+    y = constant(std::move(data));
+  } else {
+    y = value(from.type, pick(from.dims, perm), from.quant);
+    emit(Op::Transpose, {x}, y).attrs = ListAttrs{perm, {}};
+  }
+  transposed_[{x, perm}] = y;
+  return y;
+}
+
+Id Lowering::slice(Id x, size_t axis, int64_t start, const Dim& size) {
+  const NetValue from = net_.value(x);
+  Dims to = from.dims;
+  to[axis] = size;
+  if (to == from.dims) return x;
+  ListAttrs cut{std::vector<uint32_t>(to.size(), 0), std::vector<uint32_t>(to.size(), 0)};
+  cut.first[axis] = static_cast<uint32_t>(start);
+  // Of a size that is not known the delegate takes what there is.
+  cut.second[axis] = size.constant() ? static_cast<uint32_t>(*size.constant()) : 0x7fffffffu;
+  const Id y = value(from.type, std::move(to), from.quant);
+  emit(Op::Slice, {x}, y).attrs = std::move(cut);
+  return y;
+}
+
+Id Lowering::fully_connected(Id x, Id weight, Id bias, uint32_t n) {
+  Dims to = dims(x);
+  to.back() = Dim(int64_t{n});
+  const DataType t = net_.value(x).type;
+  const Id y = value(t == DataType::QDInt8 ? DataType::F32 : t, std::move(to));
+  emit(Op::FullyConnected, {x, weight, bias}, y);
+  return y;
+}
+
+Id Lowering::matmul(Id a, Id b, bool transpose_b) {
+  const Dims &x = dims(a), &w = dims(b);
+  Dims batch = broadcast(Dims(x.begin(), x.end() - 2), Dims(w.begin(), w.end() - 2));
+  batch.push_back(x[x.size() - 2]);
+  batch.push_back(w[w.size() - (transpose_b ? 2 : 1)]);
+  const Id y = value(net_.value(a).type, std::move(batch));
+  emit(Op::BatchMatMul, {a, b}, y).flags = transpose_b ? kTransposeB : 0;
+  return y;
+}
+
+Id Lowering::mean_of_last(Id x) {
+  const DataType t = net_.value(x).type;
+  const auto k = *dims(x).back().constant();
+  const auto [it, fresh] = averages_.try_emplace({static_cast<uint32_t>(k), t}, kNone);
+  if (fresh) {
+    std::vector<std::byte> row;
+    for (int64_t i = 0; i < k; ++i) append_element(row, dtype_of(t), 1.0 / static_cast<double>(k));
+    it->second = constant(make_tensor_data(dtype_of(t), {1, k}, std::move(row)));
+  }
+  return fully_connected(x, it->second, kNone, 1);
+}
+
+Id Lowering::concatenate(std::vector<Id> parts, uint32_t axis) {
+  while (parts.size() > 1) {
+    std::vector<Id> joined;
+    for (size_t i = 0; i < parts.size();) {
+      // Never a group of one that could join the one before: at most 5 go at once.
+      const size_t left = parts.size() - i, take = std::min<size_t>(left, 5);
+      if (take == 1) {
+        joined.push_back(parts[i]);
+        break;
+      }
+      Dims to = dims(parts[i]);
+      for (size_t k = 1; k < take; ++k) to[axis] = to[axis] + dims(parts[i + k])[axis];
+      const NetValue first = net_.value(parts[i]);
+      const Id y = value(first.type, std::move(to), first.quant);
+      const Op op = take == 2 ? Op::Concatenate2 : take == 3 ? Op::Concatenate3 : take == 4 ? Op::Concatenate4 : Op::Concatenate5;
+      emit(op, {parts.begin() + static_cast<std::ptrdiff_t>(i), parts.begin() + static_cast<std::ptrdiff_t>(i + take)}, y).attrs =
+          ListAttrs{{axis}, {}};
+      joined.push_back(y);
+      i += take;
+    }
+    parts = std::move(joined);
+  }
+  return parts.front();
+}
+
+}  // namespace edgec::xnnpack

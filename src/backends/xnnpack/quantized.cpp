@@ -1,0 +1,456 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "backends/xnnpack/conv.h"
+#include "backends/xnnpack/lowering.h"
+
+// Quantized networks. A quantize makes numbers, a dequantize's result is bound to them: operators that have integer kernels take the
+// numbers and give those that the quantize behind them wants; all others get floats, by a conversion.
+namespace edgec::xnnpack {
+namespace {
+
+const std::string kNs = "quantized_decomposed.";
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+bool is(const Site& s, NodeId n, std::string_view op) { return n && s.g.node(n).op->name() == op; }
+Call call_of(const Site& s, NodeId n) { return Call(s.g, *s.g.node(n).op, s.g.node(n).args); }
+
+// Scale and zero point of a quantize or dequantize over all of int8.
+std::optional<PerTensor> per_tensor(const Call& c) {
+  if (!c.arg("scale").is_number() || c.dtype("dtype", DType::I8) != DType::I8) return std::nullopt;
+  if (c.integer("quant_min") != -128 || c.integer("quant_max") != 127) return std::nullopt;
+  const double scale = c.number("scale");
+  const int64_t zero = c.integer("zero_point");
+  if (!(scale > 0) || !std::isfinite(scale) || zero < -128 || zero > 127) return std::nullopt;
+  return PerTensor{static_cast<float>(scale), static_cast<int32_t>(zero)};
+}
+
+template <class T>
+std::vector<T> numbers(const TensorData* data, size_t count) {
+  std::vector<T> out(count, T{0});
+  if (!data) return out;
+  const std::vector<std::byte> bytes = gather(*data);
+  for (size_t i = 0; i < count; ++i) {
+    if constexpr (std::is_floating_point_v<T>)
+      out[i] = static_cast<T>(read_element(bytes, data->dtype, static_cast<int64_t>(i)));
+    else
+      out[i] = static_cast<T>(read_integer(bytes, data->dtype, static_cast<int64_t>(i)));
+  }
+  return out;
+}
+
+// ---- weights ---------------------------------------------------------------------------------------------------------------------------
+
+std::optional<QuantizedWeight> with_scales(const Site& s, const Call& c, const char* scale, const char* zero, const TensorData& data) {
+  const TensorData *scales = s.constant(scale), *zeros = c.has(zero) ? s.constant(c.value(zero)) : nullptr;
+  if (!c.has(scale) || !c.is_tensor(scale)) return std::nullopt;
+  scales = s.constant(c.value(scale));
+  if (!scales || (c.has(zero) && !zeros) || (zeros && zeros->numel() != scales->numel())) return std::nullopt;
+  QuantizedWeight w;
+  w.numbers = data;
+  const auto count = static_cast<size_t>(scales->numel());
+  w.scales = numbers<float>(scales, count);
+  w.zero_points = numbers<int64_t>(zeros, count);
+  const auto low = c.op().schema().find("quant_min") >= 0 && c.has("quant_min") ? c.integer("quant_min") : -128;
+  w.four_bits = low == -8;
+  return w;
+}
+
+}  // namespace
+
+std::optional<QuantizedWeight> weight_of_quantized(const Site& s, ValueId v) {
+  const NodeId def = s.g.value(v).def;
+  if (!def || s.g.tensor(v).dtype != DType::F32) return std::nullopt;
+  const std::string& op = s.g.node(def).op->name();
+  if (op.find("dequantize") == std::string::npos) return std::nullopt;
+  const Call c = call_of(s, def);
+  const TensorData* data = s.constant(c.value("input"));
+  if (!data || data->dtype != DType::I8) return std::nullopt;
+  const Site at{s.m, s.g, def, s.options};
+  if (op == kNs + "dequantize_per_tensor") {
+    if (!c.arg("scale").is_number()) return std::nullopt;
+    QuantizedWeight w;
+    w.numbers = *data;
+    w.scales = {static_cast<float>(c.number("scale"))};
+    w.zero_points = {c.integer("zero_point")};
+    w.per_tensor = true;
+    return w;
+  }
+  if (op == kNs + "dequantize_per_channel") {
+    auto w = with_scales(at, c, "scales", "zero_points", *data);
+    const auto axis = c.axis("axis", data->sizes.size());
+    if (!w || !axis || static_cast<int64_t>(w->scales.size()) != data->sizes[*axis]) return std::nullopt;
+    w->axis = *axis;
+    return w;
+  }
+  if (data->sizes.size() != 2) return std::nullopt;
+  int64_t group = 0;
+  std::optional<QuantizedWeight> w;
+  if (op == kNs + "dequantize_per_channel_group") {
+    w = with_scales(at, c, "scales", "zero_points", *data);
+    group = c.integer("group_size");
+  } else if (op == "torchao.dequantize_affine") {
+    w = with_scales(at, c, "scale", "zero_point", *data);
+    const auto block = c.integers("block_size");
+    if (block.size() != 2 || block[0] != 1) return std::nullopt;
+    group = block[1];
+  }
+  if (!w || group <= 0 || data->sizes[1] % group != 0) return std::nullopt;
+  if (static_cast<int64_t>(w->scales.size()) != data->sizes[0] * (data->sizes[1] / group)) return std::nullopt;
+  if (group < data->sizes[1] || w->four_bits) w->group_size = group;
+  return w;
+}
+
+TensorData dequantized(const QuantizedWeight& w) {
+  const std::vector<std::byte> from = gather(w.numbers);
+  std::vector<std::byte> to;
+  int64_t inner = 1;
+  for (size_t i = w.axis + 1; i < w.numbers.sizes.size(); ++i) inner *= w.numbers.sizes[i];
+  const int64_t count = w.numbers.numel(), channels = w.numbers.sizes.empty() ? 1 : w.numbers.sizes[w.axis];
+  for (int64_t i = 0; i < count; ++i) {
+    const auto at = static_cast<size_t>(w.per_tensor ? 0 : w.group_size > 0 ? i / w.group_size : i / inner % channels);
+    const auto number = read_integer(from, DType::I8, i) - w.zero_points[at];
+    append_element(to, DType::F32, static_cast<double>(static_cast<float>(number) * w.scales[at]));
+  }
+  return make_tensor_data(DType::F32, w.numbers.sizes, std::move(to));
+}
+
+namespace {
+
+bool symmetric(const QuantizedWeight& w) {
+  return std::all_of(w.zero_points.begin(), w.zero_points.end(), [](int64_t z) { return z == 0; });
+}
+
+// Two numbers a byte, the first below, each plus 8.
+TensorData packed_four_bits(const TensorData& numbers) {
+  const std::vector<std::byte> from = gather(numbers);
+  std::vector<std::byte> to;
+  for (size_t i = 0; i + 1 < from.size(); i += 2) {
+    const auto nibble = [&](size_t k) { return static_cast<unsigned>(static_cast<int8_t>(from[k]) + 8) & 15u; };
+    to.push_back(static_cast<std::byte>(nibble(i) | nibble(i + 1) << 4));
+  }
+  const int64_t rows = numbers.sizes[0];
+  return make_tensor_data(DType::I8, {rows, numbers.sizes[1] / 2}, std::move(to));
+}
+
+uint16_t bf16(float x) {
+  std::vector<std::byte> bytes;
+  append_element(bytes, DType::BF16, static_cast<double>(x));
+  return static_cast<uint16_t>(static_cast<unsigned>(bytes[0]) | static_cast<unsigned>(bytes[1]) << 8);
+}
+
+Dims dims_of(const TensorData& d) { return Dims(d.sizes.begin(), d.sizes.end()); }
+
+// The weight as the delegate's integer kernels take it; `axis` is that of the output channels in `laid_out`.
+Id integer_weight(Lowering& l, const QuantizedWeight& w, const TensorData& laid_out, uint32_t axis) {
+  if (w.per_tensor) return l.constant(laid_out, DataType::QInt8, dims_of(laid_out), PerTensor{w.scales[0], 0});
+  if (w.group_size > 0) {
+    PerGroup q;
+    for (float x : w.scales) q.scales.push_back(bf16(x));
+    q.group_size = static_cast<uint32_t>(w.group_size);
+    return l.constant(packed_four_bits(laid_out), DataType::QBInt4, dims_of(laid_out), std::move(q));
+  }
+  if (w.four_bits) return l.constant(packed_four_bits(laid_out), DataType::QCInt4, dims_of(laid_out), PerChannel{w.scales, axis});
+  return l.constant(laid_out, DataType::QCInt8, dims_of(laid_out), PerChannel{w.scales, axis});
+}
+
+// The bias in steps of input scale times weight scale.
+Id integer_bias(Lowering& l, const TensorData& bias, float input_scale, const QuantizedWeight& w) {
+  const auto count = static_cast<size_t>(bias.numel());
+  const std::vector<double> values = numbers<double>(&bias, count);
+  std::vector<float> scales;
+  for (float x : w.scales) scales.push_back(x * input_scale);
+  std::vector<std::byte> bytes;
+  for (size_t i = 0; i < count; ++i) {
+    const double step = static_cast<double>(scales[w.per_tensor ? 0 : i]);
+    const double steps = std::clamp(std::nearbyint(values[i] / step), -2147483648.0, 2147483647.0);
+    append_integer(bytes, DType::I32, static_cast<int64_t>(steps));
+  }
+  TensorData data = make_tensor_data(DType::I32, bias.sizes, std::move(bytes));
+  const Dims dims = dims_of(data);
+  if (w.per_tensor) return l.constant(std::move(data), DataType::QInt32, dims, PerTensor{scales[0], 0});
+  return l.constant(std::move(data), DataType::QCInt32, dims, PerChannel{std::move(scales), 0});
+}
+
+// ---- what a result is quantized to -----------------------------------------------------------------------------------------------------
+
+struct Requantized {
+  PerTensor to;
+  double min = -kInf, max = kInf;  // a range between
+  std::vector<ValueId> values;     // floats that the integers stand for
+};
+
+std::optional<Requantized> requantized(const Lowering& l, const Site& s, ValueId v) {
+  Requantized r;
+  for (;;) {
+    r.values.push_back(v);
+    const NodeId user = l.only_user(v);
+    if (!user) return std::nullopt;
+    const Call c = call_of(s, user);
+    const std::string& op = c.op().name();
+    if (op == kNs + "quantize_per_tensor") {
+      const auto to = per_tensor(c);
+      if (!to) return std::nullopt;
+      r.to = *to;
+      return r;
+    }
+    if (r.values.size() > 1) return std::nullopt;
+    const bool tanh = op == "aten.hardtanh";
+    if (op == "aten.relu") {
+      r.min = 0;
+    } else if (op == "aten.relu6") {
+      r.min = 0;
+      r.max = 6;
+    } else if ((tanh || op == "aten.clamp") && !refuses(Site{s.m, s.g, user, s.options})) {
+      r.min = c.number(tanh ? "min_val" : "min", -kInf);
+      r.max = c.number(tanh ? "max_val" : "max", kInf);
+    } else {
+      return std::nullopt;
+    }
+    v = s.g.node(user).results[0];
+  }
+}
+
+void finish(Lowering& l, const Requantized& r, Id out, const Order& order) {
+  if (NetNode* n = l.net().producer(out)) {
+    while (n->op == Op::Reshape) n = l.net().producer(n->in[0]);
+    n->min = static_cast<float>(r.min);
+    n->max = static_cast<float>(r.max);
+  }
+  for (ValueId v : r.values) l.bind(v, out, order);
+}
+
+const PerTensor& quant_of(Lowering& l, Id id) { return std::get<PerTensor>(l.net().value(id).quant); }
+
+// ---- quantized while it runs -----------------------------------------------------------------------------------------------------------
+
+bool is_choice(const std::string& op) {
+  return op == kNs + "choose_qparams.tensor" || op == kNs + "choose_qparams_symmetric.tensor" ||
+         op == kNs + "choose_qparams_per_token_asymmetric" || op == "torchao.choose_qparams_affine";
+}
+bool is_dynamic_quantize(const std::string& op) {
+  return op == kNs + "quantize_per_tensor.tensor" || op == kNs + "quantize_per_token" || op == "torchao.quantize_affine";
+}
+bool is_dynamic_dequantize(const std::string& op) {
+  return op == kNs + "dequantize_per_tensor.tensor" || op == kNs + "dequantize_per_token" || op == "torchao.dequantize_affine";
+}
+
+// x, for v = dequantize(quantize(x, p), p) with p chosen from x while the program runs.
+std::optional<ValueId> dynamic_source(const Site& s, ValueId v) {
+  const NodeId dequantize = s.g.value(v).def;
+  if (!dequantize || !is_dynamic_dequantize(s.g.node(dequantize).op->name())) return std::nullopt;
+  const ValueId numbers_in = call_of(s, dequantize).value("input");
+  const NodeId quantize = s.g.value(numbers_in).def;
+  if (!quantize || !is_dynamic_quantize(s.g.node(quantize).op->name())) return std::nullopt;
+  const Call q = call_of(s, quantize);
+  const char* scale = q.op().schema().find("scales") >= 0 ? "scales" : "scale";
+  if (!q.is_tensor(scale)) return std::nullopt;
+  const NodeId choice = s.g.value(q.value(scale)).def;
+  if (!choice || !is_choice(s.g.node(choice).op->name())) return std::nullopt;
+  if (call_of(s, choice).value("input") != q.value("input")) return std::nullopt;
+  return q.value("input");
+}
+
+bool is_product(const std::string& op) { return op == "aten.linear" || op == "aten.convolution"; }
+
+// Whether the delegate multiplies what is quantized while it runs by this weight.
+bool dynamic_product(const Site& s, NodeId n) {
+  if (!s.options.dynamic_quant || !is_product(s.g.node(n).op->name())) return false;
+  const Call c = call_of(s, n);
+  const auto w = weight_of_quantized(s, c.value("weight"));
+  if (!w || !symmetric(*w) || w->per_tensor || !dynamic_source(s, c.value("input"))) return false;
+  if (refuses(Site{s.m, s.g, n, s.options})) return false;
+  if (c.op().name() == "aten.convolution")
+    return w->group_size == 0 && !w->four_bits && w->axis == 0 && c.rank("weight") == 4 && !is_depthwise(c) && !c.flag("transposed");
+  if (w->axis != 0 || (w->four_bits && w->numbers.sizes[1] % 2 != 0)) return false;
+  return w->group_size == 0 || (w->four_bits && w->group_size % 32 == 0);
+}
+
+std::vector<NodeId> users(const Graph& g, ValueId v, bool& is_output) {
+  std::vector<NodeId> out;
+  for (NodeId n = g.first(); n; n = g.next(n))
+    for (const Arg& a : g.node(n).args)
+      for_each_value(a, [&](const ValueId& u) {
+        if (u == v && (out.empty() || out.back() != n)) out.push_back(n);
+      });
+  for (const Arg& a : g.outputs) for_each_value(a, [&](const ValueId& u) { is_output = is_output || u == v; });
+  return out;
+}
+
+bool moves(const Site& s, NodeId n) {
+  const Row* row = find_row(s.g.node(n).op->name());
+  return row && row->moves;
+}
+
+std::optional<PerTensor> quantization_ahead(const Site& s, ValueId v, int depth) {
+  bool is_output = false;
+  for (NodeId user : users(s.g, v, is_output)) {
+    if (is(s, user, kNs + "dequantize_per_tensor")) return per_tensor(call_of(s, user));
+    if (depth > 0 && moves(s, user))
+      if (const auto q = quantization_ahead(s, s.g.node(user).results[0], depth - 1)) return q;
+  }
+  return std::nullopt;
+}
+
+// Choice, quantize and dequantize are the product's own: taken when nothing else uses them.
+Refusal dynamic_refuses(const Site& s) {
+  const std::string& op = s.node().op->name();
+  if (is_dynamic_dequantize(op) && weight_of_quantized(s, s.node().results[0])) return {};
+  for (ValueId v : s.node().results) {
+    bool is_output = false;
+    for (NodeId user : users(s.g, v, is_output)) {
+      const std::string& name = s.g.node(user).op->name();
+      const Site at{s.m, s.g, user, s.options};
+      if (is_dynamic_dequantize(op) ? !dynamic_product(s, user) : !is_dynamic_quantize(name) && !is_dynamic_dequantize(name))
+        return "it is not used by a product with a constant symmetric weight alone";
+      if (!is_dynamic_dequantize(op) && dynamic_refuses(at)) return "it is not used by a product with a constant symmetric weight alone";
+    }
+    if (is_output) return "it is an output";
+  }
+  return {};
+}
+Status nothing(Lowering&, const Site&) { return {}; }  // the product does it
+
+}  // namespace
+
+std::optional<PerTensor> quantization_of(const Site& s, ValueId v) {
+  constexpr int kDepth = 16;
+  ValueId from = v;
+  for (int i = 0; i < kDepth; ++i) {
+    const NodeId def = s.g.value(from).def;
+    if (!def) break;
+    if (is(s, def, kNs + "quantize_per_tensor")) return per_tensor(call_of(s, def));
+    if (!moves(s, def) || !s.g.node(def).args[0].is_value()) break;
+    from = s.g.node(def).args[0].value();
+  }
+  return quantization_ahead(s, v, kDepth);
+}
+
+bool lower_quantized_linear(Lowering& l, const Site& s) {
+  const Call c = s.call();
+  const QuantizedWeight w = *weight_of_quantized(s, c.value("weight"));
+  const ValueId y = s.node().results[0];
+  const auto n = static_cast<uint32_t>(w.numbers.sizes[0]);
+  const auto rows = [&](const Form& f) {
+    const size_t rank = f.order.size();
+    return f.order.back() == rank - 1 ? f : Form{l.transposed(f.id, f.order, plain_order(rank)), plain_order(rank)};
+  };
+  if (dynamic_product(s, s.n)) {
+    const Form f = rows(l.form(*dynamic_source(s, c.value("input"))));
+    const Id bias = c.has("bias") ? l.constant(*s.constant("bias")) : kNone;
+    l.bind(y, l.fully_connected(l.quantized_rows(f.id, 1), integer_weight(l, w, w.numbers, 0), bias, n), f.order);
+    return true;
+  }
+  const auto to = requantized(l, s, y);
+  const auto x = l.quantized(c.value("input"));
+  if (!s.options.static_quant || !x || !to || !symmetric(w) || w.axis != 0 || w.group_size > 0 || w.four_bits) return false;
+  const Form f = rows(*x);
+  Dims sizes = l.dims(f.id);
+  sizes.back() = Dim(int64_t{n});
+  const Id bias = c.has("bias") ? integer_bias(l, *s.constant("bias"), quant_of(l, f.id).scale, w) : kNone;
+  const Id out = l.value(DataType::QInt8, sizes, to->to);
+  l.emit(Op::FullyConnected, {f.id, integer_weight(l, w, w.numbers, 0), bias}, out);
+  finish(l, *to, out, f.order);
+  return true;
+}
+
+bool lower_quantized_conv(Lowering& l, const Site& s) {
+  const Call c = s.call();
+  const QuantizedWeight w = *weight_of_quantized(s, c.value("weight"));
+  const ValueId y = s.node().results[0];
+  const bool depthwise = is_depthwise(c), transposed = c.flag("transposed");
+  const auto axis = static_cast<uint32_t>(depthwise ? 3 : 0);
+  if (dynamic_product(s, s.n)) {
+    const Id image = image_of(l, l.form(*dynamic_source(s, c.value("input"))));
+    const Id bias = c.has("bias") ? l.constant(*s.constant("bias")) : kNone;
+    conv_into(l, y, l.quantized_rows(image, 3), integer_weight(l, w, conv_filter(c, w.numbers), axis), bias, c, {});
+    return true;
+  }
+  const auto to = requantized(l, s, y);
+  const auto x = l.quantized(c.value("input"));
+  if (!s.options.static_quant || !x || !to || !symmetric(w) || w.group_size > 0 || w.four_bits) return false;
+  if (!w.per_tensor && (transposed ? w.axis != 1 || c.integer("groups", 1) > 1 : w.axis != 0)) return false;
+  const Id image = image_of(l, *x);
+  const Id bias = c.has("bias") ? integer_bias(l, *s.constant("bias"), quant_of(l, image).scale, w) : kNone;
+  const Id out = conv_node(l, c, y, image, integer_weight(l, w, conv_filter(c, w.numbers), axis), bias, to->to);
+  bind_image(l, y, out);
+  const Form f = *l.quantized(y);
+  finish(l, *to, f.id, f.order);
+  return true;
+}
+
+namespace {
+
+Refusal quantize_refuses(const Site& s) {
+  if (!s.options.static_quant) return "quantized numbers are left out by option precision";
+  const Call c = s.call();
+  if (c.tensor("input").dtype != DType::F32) return "the delegate quantizes float32";
+  if (!per_tensor(c)) return "the delegate has int8 with its whole range, one positive scale and a zero point in it";
+  return {};
+}
+Status quantize(Lowering& l, const Site& s) {
+  const Call c = s.call();
+  const ValueId x = c.value("input"), y = s.node().results[0];
+  const PerTensor to = *per_tensor(c);
+  if (const auto q = l.quantized(x); q && quant_of(l, q->id) == to) {
+    l.bind(y, q->id, q->order);
+    return {};
+  }
+  const Form f = l.form(x);
+  const Dims sizes = l.dims(f.id);
+  const Id numbers_out = l.value(DataType::QInt8, sizes, to);
+  l.emit(Op::Convert, {f.id}, numbers_out);
+  l.bind(y, numbers_out, f.order);
+  return {};
+}
+
+Refusal dequantize_refuses(const Site& s) {
+  if (!s.options.static_quant) return "quantized numbers are left out by option precision";
+  if (weight_of_quantized(s, s.node().results[0])) return {};
+  const Call c = s.call();
+  if (s.constant("input")) return "a constant of another dtype than int8";
+  if (s.result().dtype != DType::F32) return "the delegate dequantizes to float32";
+  if (!per_tensor(c)) return "the delegate has int8 with its whole range, one positive scale and a zero point in it";
+  const auto from = quantization_of(s, c.value("input"));
+  if (!from || !(*from == *per_tensor(c))) return "numbers are read with another scale than they were made with";
+  return {};
+}
+Status dequantize(Lowering& l, const Site& s) {
+  if (weight_of_quantized(s, s.node().results[0])) return {};  // by the product, or where floats are wanted
+  const Form f = l.form(s.call().value("input"));
+  NetValue& numbers_in = l.net().value(f.id);
+  if (std::holds_alternative<std::monostate>(numbers_in.quant)) numbers_in.quant = *per_tensor(s.call());  // come from outside
+  l.bind(s.node().results[0], f.id, f.order);
+  return {};
+}
+
+Refusal weight_refuses(const Site& s) {
+  if (!weight_of_quantized(s, s.node().results[0])) return "the delegate takes channels of a constant int8 weight";
+  return {};
+}
+
+constexpr Row kRows[] = {
+    {"quantized_decomposed.quantize_per_tensor", quantize, quantize_refuses, true},
+    {"quantized_decomposed.dequantize_per_tensor", dequantize, dequantize_refuses, true},
+    {"quantized_decomposed.dequantize_per_channel", nothing, weight_refuses, true},
+    {"quantized_decomposed.dequantize_per_channel_group", nothing, weight_refuses, true},
+    {"quantized_decomposed.choose_qparams.tensor", nothing, dynamic_refuses, true},
+    {"quantized_decomposed.choose_qparams_symmetric.tensor", nothing, dynamic_refuses, true},
+    {"quantized_decomposed.choose_qparams_per_token_asymmetric", nothing, dynamic_refuses, true},
+    {"quantized_decomposed.quantize_per_tensor.tensor", nothing, dynamic_refuses, true},
+    {"quantized_decomposed.quantize_per_token", nothing, dynamic_refuses, true},
+    {"quantized_decomposed.dequantize_per_tensor.tensor", nothing, dynamic_refuses, true},
+    {"quantized_decomposed.dequantize_per_token", nothing, dynamic_refuses, true},
+    {"torchao.choose_qparams_affine", nothing, dynamic_refuses, true},
+    {"torchao.quantize_affine", nothing, dynamic_refuses, true},
+    {"torchao.dequantize_affine", nothing, dynamic_refuses, true},
+};
+
+}  // namespace
+
+std::span<const Row> quant_rows() { return kRows; }
+
+}  // namespace edgec::xnnpack

@@ -1,0 +1,276 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backends/xnnpack/lowering.h"
+
+// Movement of data. A permute changes how a value is read, a view its dims; bytes move where an operator cannot read them so.
+namespace edgec::xnnpack {
+namespace {
+
+Refusal view_refuses(const Site& s) {
+  const TensorType &from = s.g.tensor(s.node().args[0].value()), &to = s.result();
+  if (from.sizes == to.sizes) return {};
+  if (!at_most_one_dynamic(to.sizes)) return fmt::format("a view to {}: the delegate infers one dim at most", str(to.sizes));
+  return {};
+}
+
+// Dims other than ones, in the order in which they lie, are in their logical order: the bytes are those of the plain value.
+bool lies_plain(const Lowering& l, const Form& f) {
+  int last = -1;
+  const Dims& d = l.dims(f.id);
+  for (size_t i = 0; i < f.order.size(); ++i) {
+    if (d[i] == Dim(1)) continue;
+    if (f.order[i] < last) return false;
+    last = f.order[i];
+  }
+  return true;
+}
+
+Status view(Lowering& l, const Site& s) {
+  const ValueId x = s.node().args[0].value(), y = s.node().results[0];
+  const Dims& to = l.type(y).sizes;
+  const Form f = l.raw(x);
+  if (l.type(x).sizes == to) {
+    l.bind(y, f.id, f.order);
+    return {};
+  }
+  const Id bytes = lies_plain(l, f) ? f.id : l.transposed(f.id, f.order, plain_order(f.order.size()));
+  l.bind(y, l.reshape(bytes, to), plain_order(to.size()));
+  return {};
+}
+
+// Which dim of the operand each dim of the result is.
+std::vector<size_t> permutation(const Call& c) {
+  const size_t rank = c.rank("self");
+  std::vector<size_t> p(rank);
+  for (size_t i = 0; i < rank; ++i) p[i] = i;
+  if (c.op().schema().find("dims") >= 0) {
+    const auto dims = c.integers("dims");
+    for (size_t i = 0; i < rank; ++i) p[i] = static_cast<size_t>(dims[i] < 0 ? dims[i] + static_cast<int64_t>(rank) : dims[i]);
+  } else {
+    const auto a = c.axis("dim0", rank), b = c.axis("dim1", rank);
+    if (a && b) std::swap(p[*a], p[*b]);
+  }
+  return p;
+}
+
+Order reordered(const Order& order, const std::vector<size_t>& p) {
+  Order out;
+  for (uint8_t d : order) out.push_back(static_cast<uint8_t>(std::find(p.begin(), p.end(), d) - p.begin()));
+  return out;
+}
+
+Status permute(Lowering& l, const Site& s) {
+  const Call c = s.call();
+  const Form f = l.raw(c.value("self"));
+  l.bind(s.node().results[0], f.id, reordered(f.order, permutation(c)));
+  return {};
+}
+
+Status same(Lowering& l, const Site& s) {
+  const Form f = l.raw(s.node().args[0].value());
+  l.bind(s.node().results[0], f.id, f.order);
+  return {};
+}
+
+Refusal expand_refuses(const Site& s) {
+  if (s.g.tensor(s.node().args[0].value()).sizes != s.result().sizes) return "an expansion: the delegate broadcasts where it computes";
+  return {};
+}
+
+// ---- parts -----------------------------------------------------------------------------------------------------------------------------
+
+size_t place(const Order& order, size_t dim) { return static_cast<size_t>(std::find(order.begin(), order.end(), dim) - order.begin()); }
+
+struct Cut {
+  size_t axis = 0;
+  Dim start;
+};
+std::optional<Cut> cut(const Call& c) {
+  const TensorType& x = c.tensor("self");
+  const auto axis = c.axis("dim", x.rank());
+  if (!axis) return std::nullopt;
+  Cut k{*axis, c.has("start") ? c.dim("start") : Dim(0)};
+  const Dim& size = x.sizes[*axis];
+  if (const auto n = k.start.constant(); n && *n < 0) k.start = size + k.start;
+  return k;
+}
+
+Refusal slice_refuses(const Site& s) {
+  const Call c = s.call();
+  if (c.dim("step") != Dim(1)) return fmt::format("a step of {}", c.dim("step").str());
+  const auto k = cut(c);
+  if (!k) return "a dim that is out of range";
+  if (!k->start.constant() || *k->start.constant() < 0) return "a start that is not constant";
+  const Dim &size = s.result().sizes[k->axis], &from = c.tensor("self").sizes[k->axis];
+  if (!size.is_static() && size + k->start != from) return "an end that is not constant";
+  return {};
+}
+Status slice(Lowering& l, const Site& s) {
+  const Call c = s.call();
+  const Cut k = *cut(c);
+  const Form f = l.raw(c.value("self"));
+  l.bind(s.node().results[0], l.slice(f.id, place(f.order, k.axis), *k.start.constant(), s.result().sizes[k.axis]), f.order);
+  return {};
+}
+
+Refusal select_refuses(const Site& s) {
+  const Call c = s.call();
+  const Dim index = c.dim("index");
+  const auto axis = c.axis("dim", c.rank("self"));
+  if (!axis || !index.constant()) return "an index that is not constant";
+  if (*index.constant() < 0 && !c.tensor("self").sizes[*axis].is_static()) return "an index from the end of a dim that is not constant";
+  if (!at_most_one_dynamic(s.result().sizes)) return "dropping a dim beside several dynamic ones";
+  return {};
+}
+// A slice of one, whose dim goes. The other dims lie as they did.
+Status select(Lowering& l, const Site& s) {
+  const Call c = s.call();
+  const ValueId x = c.value("self");
+  EDGEC_TRY(const size_t axis, c.axis("dim", c.rank("self")));
+  int64_t index = *c.dim("index").constant();
+  if (index < 0) index += *l.type(x).sizes[axis].constant();
+  const Form f = l.raw(x);
+  const size_t at = place(f.order, axis);
+  const Id one = l.slice(f.id, at, index, Dim(1));
+  Dims to = l.dims(one);
+  to.erase(to.begin() + static_cast<std::ptrdiff_t>(at));
+  Order order;
+  for (uint8_t d : f.order)
+    if (d != axis) order.push_back(static_cast<uint8_t>(d - (d > axis ? 1 : 0)));
+  l.bind(s.node().results[0], l.reshape(one, to), order);
+  return {};
+}
+
+Refusal split_refuses(const Site& s) {
+  const Call c = s.call();
+  const auto axis = c.axis("dim", c.rank("self"));
+  if (!axis) return "a dim that is out of range";
+  if (!c.tensor("self").sizes[*axis].is_static()) return "splitting a dim that is not constant";
+  return {};
+}
+Status split(Lowering& l, const Site& s) {
+  const Call c = s.call();
+  EDGEC_TRY(const size_t axis, c.axis("dim", c.rank("self")));
+  const Form f = l.raw(c.value("self"));
+  int64_t start = 0;
+  for (ValueId part : s.node().results) {
+    const int64_t size = *l.type(part).sizes[axis].constant();
+    l.bind(part, l.slice(f.id, place(f.order, axis), start, Dim(size)), f.order);
+    start += size;
+  }
+  return {};
+}
+
+// ---- joins -----------------------------------------------------------------------------------------------------------------------------
+
+Refusal cat_refuses(const Site& s) {
+  const auto parts = s.call().values("tensors");
+  if (parts.size() < 2) return "a single part";
+  for (ValueId v : parts)
+    if (s.g.tensor(v).rank() != s.result().rank()) return "parts of different ranks";
+  if (s.result().rank() == 0) return "parts of rank 0";
+  return {};
+}
+Status cat(Lowering& l, const Site& s) {
+  const Call c = s.call();
+  const auto parts = c.values("tensors");
+  EDGEC_TRY(const size_t axis, c.axis("dim", s.result().rank()));
+  Order order = l.raw(parts[0]).order;
+  for (ValueId v : parts)  // the order that most of the network has; constants follow
+    if (!l.method().constant_of(l.graph(), v)) order = l.raw(v).order;
+  std::vector<Form> raws;
+  for (ValueId v : parts) raws.push_back(l.raw(v));
+  const auto* first = std::get_if<PerTensor>(&l.net().value(raws[0].id).quant);
+  const bool numbers = first && std::all_of(raws.begin(), raws.end(), [&](const Form& f) {
+                         const auto* q = std::get_if<PerTensor>(&l.net().value(f.id).quant);
+                         return q && *q == *first;
+                       });
+  std::vector<Id> ids;
+  for (size_t i = 0; i < parts.size(); ++i)
+    ids.push_back(numbers ? l.transposed(raws[i].id, raws[i].order, order) : l.in_order(parts[i], order));
+  l.bind(s.node().results[0], l.concatenate(ids, static_cast<uint32_t>(place(order, axis))), order);
+  return {};
+}
+
+Refusal stack_refuses(const Site& s) {
+  if (s.call().values("tensors").size() < 2) return "a single part";
+  if (!at_most_one_dynamic(s.result().sizes)) return "a new dim beside several dynamic ones";
+  return {};
+}
+Status stack(Lowering& l, const Site& s) {
+  const Call c = s.call();
+  EDGEC_TRY(const size_t axis, c.axis("dim", s.result().rank()));
+  std::vector<Id> ids;
+  for (ValueId v : c.values("tensors")) {
+    const Id x = l.plain(v);
+    Dims to = l.dims(x);
+    to.insert(to.begin() + static_cast<std::ptrdiff_t>(axis), Dim(1));
+    ids.push_back(l.reshape(x, to));
+  }
+  l.bind(s.node().results[0], l.concatenate(ids, static_cast<uint32_t>(axis)), plain_order(s.result().rank()));
+  return {};
+}
+
+// ---- pads ------------------------------------------------------------------------------------------------------------------------------
+
+Refusal pad_refuses(const Site& s) {
+  for (const Dim& d : s.call().dims("pad"))
+    if (!d.constant() || *d.constant() < 0) return "a pad that is negative or not constant";
+  if (s.call().arg("value").is_expr() && !s.call().arg("value").expr().is_static()) return "a value that is not constant";
+  return {};
+}
+Status pad(Lowering& l, const Site& s) {
+  const Call c = s.call();
+  const std::vector<int64_t> pads = c.integers("pad");
+  const Form f = l.form(c.value("self"));
+  const size_t rank = f.order.size();
+  ListAttrs a{std::vector<uint32_t>(rank, 0), std::vector<uint32_t>(rank, 0)};
+  Dims to = l.dims(f.id);
+  for (size_t i = 0; i + 1 < pads.size(); i += 2) {  // from the last dim on
+    const size_t at = place(f.order, rank - 1 - i / 2);
+    a.first[at] = static_cast<uint32_t>(pads[i]);
+    a.second[at] = static_cast<uint32_t>(pads[i + 1]);
+    to[at] = to[at] + Dim(pads[i] + pads[i + 1]);
+  }
+  const Id y = l.value(l.net().value(f.id).type, to);
+  NetNode& n = l.emit(Op::ConstantPad, {f.id}, y);
+  n.attrs = a;
+  n.number = static_cast<float>(c.number("value", 0));
+  l.bind(s.node().results[0], y, f.order);
+  return {};
+}
+
+Status constant(Lowering&, const Site&) { return {}; }  // made where it is used
+
+constexpr Row kRows[] = {
+    {"aten.view", view, view_refuses, false, true},
+    {"aten.reshape", view, view_refuses, false, true},
+    {"aten.unsqueeze", view, view_refuses, false, true},
+    {"aten.squeeze", view, view_refuses, false, true},
+    {"aten.squeeze.dim", view, view_refuses, false, true},
+    {"aten.squeeze.dims", view, view_refuses, false, true},
+    {"aten.flatten.using_ints", view, view_refuses, false, true},
+    {"aten.permute", permute, nullptr, false, true},
+    {"aten.transpose.int", permute, nullptr, false, true},
+    {"aten.expand", same, expand_refuses},
+    {"aten.clone", same, nullptr, false, true},
+    {"aten.alias", same, nullptr, false, true},
+    {"dim_order_ops._to_dim_order_copy", same, nullptr, false, true},
+    {"dim_order_ops._clone_dim_order", same, nullptr, false, true},
+    {"aten.slice.Tensor", slice, slice_refuses, false, true},
+    {"aten.select.int", select, select_refuses, false, true},
+    {"aten.split.Tensor", split, split_refuses, false, true},
+    {"aten.split_with_sizes", split, split_refuses, false, true},
+    {"aten.cat", cat, cat_refuses},
+    {"aten.stack", stack, stack_refuses},
+    {"aten.constant_pad_nd", pad, pad_refuses},
+    {"prim.constant", constant},
+};
+
+}  // namespace
+
+std::span<const Row> shape_rows() { return kRows; }
+
+}  // namespace edgec::xnnpack

@@ -1,0 +1,100 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <unordered_map>
+
+#include "backends/xnnpack/conv.h"
+
+namespace edgec::xnnpack {
+namespace {
+
+constexpr size_t kMaxRank = 6;
+
+// What the delegate demands of every tensor.
+Refusal tensor_refused(const TensorType& t, bool dtype_too) {
+  if (dtype_too && t.dtype != DType::F32 && t.dtype != DType::F16) return fmt::format("{} tensors", name(t.dtype));
+  if (t.rank() > kMaxRank) return fmt::format("a tensor of rank {}; the delegate has up to {} dims", t.rank(), kMaxRank);
+  for (const Dim& d : t.sizes) {
+    if (sym::lower_bound(d).value_or(0) < 1) return fmt::format("a size ({}) that may be zero", d.str());
+    if (!sym::upper_bound(d)) return fmt::format("a size ({}) without upper bound", d.str());
+  }
+  return {};
+}
+
+// One dtype for all floats of the call, ranks and sizes that the delegate has.
+Refusal tensors_refused(const Site& s, const Row& row) {
+  std::optional<DType> dtype;
+  Refusal found;
+  const auto look = [&](ValueId v) {
+    if (found) return;
+    const Type& t = s.g.type(v);
+    if (!t.is_tensor()) {
+      found = t.is_sym() ? "an operand that is a number made at run time" : "an operand that is no tensor";
+      return;
+    }
+    const bool numbers = row.moves && t.tensor.dtype == DType::I8 && quantization_of(s, v);
+    if ((found = tensor_refused(t.tensor, !row.own_types && !numbers)) || row.own_types) return;
+    if (dtype && *dtype != t.tensor.dtype) found = fmt::format("operands of dtypes {} and {}", name(*dtype), name(t.tensor.dtype));
+    dtype = t.tensor.dtype;
+  };
+  for (const Arg& a : s.node().args) for_each_value(a, look);
+  if (s.node().results.empty()) return "no result";
+  look(s.node().results[0]);
+  const std::vector<ValueId>& results = s.node().results;
+  if (results.size() > 1 && s.node().op->schema().returns.size() == 1)
+    for (ValueId v : results) look(v);
+  return found;
+}
+
+// Results beyond the first (indices, statistics) are not made.
+Refusal results_refused(const Site& s) {
+  const auto& results = s.node().results;
+  if (results.size() < 2 || s.node().op->schema().returns.size() < 2) return {};
+  const auto uses = s.g.use_counts();
+  for (size_t i = 1; i < results.size(); ++i)
+    if (uses[results[i].index] > 0) return fmt::format("its result {} is used, of which the delegate makes the first only", i);
+  return {};
+}
+
+// The call is part of a quantized pattern: its operands are dequantized numbers or constants, or come from such a call (an activation).
+bool on_numbers(const Site& s, bool through = true) {
+  bool all = true, any = false;
+  for (const Arg& a : s.node().args)
+    for_each_value(a, [&](const ValueId& v) {
+      if (s.constant(v)) return;
+      const NodeId def = s.g.value(v).def;
+      const bool numbers = def && (s.g.node(def).op->name().find("dequantize") != std::string::npos ||
+                                   (through && on_numbers(Site{s.m, s.g, def, s.options}, false)));
+      all = all && numbers;
+      any = true;
+    });
+  return all && any;
+}
+
+}  // namespace
+
+const Row* find_row(std::string_view name) {
+  static const auto* const rows = [] {
+    auto* all = new std::unordered_map<std::string_view, const Row*>();
+    for (std::span<const Row> group :
+         {elementwise_rows(), activation_rows(), matrix_rows(), conv_rows(), pool_rows(), norm_rows(), shape_rows(), quant_rows()})
+      for (const Row& r : group) all->emplace(r.name, &r);
+    return all;
+  }();
+  const auto it = rows->find(name);
+  return it == rows->end() ? nullptr : it->second;
+}
+
+Refusal refuses(const Site& s) {
+  const std::string& name = s.node().op->name();
+  const Row* row = find_row(name);
+  if (!row) return "the delegate has no such operator";
+  if (s.options.skip.count(name)) return "left out by option skip";
+  if (Refusal r = tensors_refused(s, *row)) return r;
+  if (!row->own_types)
+    if (Refusal r = results_refused(s)) return r;
+  if (!s.options.fp32 && !row->own_types && !on_numbers(s)) return "float32 is left out by option precision";
+  return row->refuses ? row->refuses(s) : std::nullopt;
+}
+
+}  // namespace edgec::xnnpack

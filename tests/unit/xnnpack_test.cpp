@@ -1,0 +1,279 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include <edgec/extensions.h>
+
+#include "backends/registry.h"
+#include "backends/xnnpack/lowering.h"
+#include "backends/xnnpack/write.h"
+#include "ops/table.h"
+
+// What the XNNPACK backend makes of small graphs, and what it refuses and why. That payloads run and compute what torch does is
+// tested with all operators' cases (tests/ops --backend xnnpack) and with the models.
+namespace edgec::xnnpack {
+namespace {
+
+std::unique_ptr<Program> parse(const std::string& method) {
+  ops::register_all();
+  auto p = parse_program("stage edge\n" + method);
+  EXPECT_TRUE(p) << (p ? "" : p.failure().message);
+  return p ? *std::move(p) : nullptr;
+}
+
+Net lowered(const std::string& method, const Options& options = {}) {
+  const auto p = parse(method);
+  if (!p) return {};
+  const Method& m = *p->methods[0];
+  for (NodeId n = m.graph->first(); n; n = m.graph->next(n)) EXPECT_EQ(refuses(Site{m, *m.graph, n, options}), std::nullopt);
+  Lowering l(m, options);
+  const Status ok = l.run();
+  EXPECT_TRUE(ok) << (ok ? "" : ok.failure().message);
+  return std::move(l.net());
+}
+
+std::vector<Op> operators(const Net& net) {
+  std::vector<Op> out;
+  for (const NetNode& n : net.nodes()) out.push_back(n.op);
+  return out;
+}
+using Ops = std::vector<Op>;
+
+// Why the last node of a method is refused; empty when it is taken.
+std::string refusal(const std::string& method, const Options& options = {}) {
+  const auto p = parse(method);
+  if (!p) return "does not parse";
+  const Method& m = *p->methods[0];
+  const auto nodes = m.graph->nodes_in_order();
+  return refuses(Site{m, *m.graph, nodes.back(), options}).value_or("");
+}
+
+TEST(XnnpackLowering, RangesJoinTheNodeBefore) {
+  const Net net = lowered(R"(method @forward(%x: f32[2, 8] = input "x", %w: f32[4, 8] = parameter "w", %b: f32[4] = parameter "b") {
+  %y = edge.aten.linear(%x, %w, %b) : f32[2, 4]
+  %r = edge.aten.relu(%y) : f32[2, 4]
+  %z = edge.aten.hardtanh(%r, -1.0, 6.0) : f32[2, 4]
+  return %z
+})");
+  ASSERT_EQ(operators(net), Ops{Op::FullyConnected});
+  EXPECT_EQ(net.nodes()[0].min, 0);
+  EXPECT_EQ(net.nodes()[0].max, 6);
+  EXPECT_EQ(net.nodes()[0].sources.size(), 3u);
+}
+
+TEST(XnnpackLowering, ARangeStaysWhereTheValueIsUsedElsewhere) {
+  const Net net = lowered(R"(method @forward(%x: f32[2, 8] = input "x") {
+  %y = edge.aten.add.Tensor(%x, %x) : f32[2, 8]
+  %r = edge.aten.relu(%y) : f32[2, 8]
+  return %y, %r
+})");
+  EXPECT_EQ(operators(net), (Ops{Op::Add, Op::Clamp}));
+}
+
+TEST(XnnpackLowering, ANetworkOfImagesHasOneTransposeAtEachEnd) {
+  const Net net = lowered(R"(method @forward(
+    %x: f32[1, 3, 8, 8] = input "x", %w: f32[4, 3, 3, 3] = parameter "w", %g: f32[4] = parameter "g", %h: f32[4] = parameter "h",
+    %mean: f32[4] = buffer "mean", %var: f32[4] = buffer "var", %v: f32[4, 4, 3, 3] = parameter "v") {
+  %c = edge.aten.convolution(%x, %w, none, [1, 1], [1, 1], [1, 1], false, [0, 0], 1) : f32[1, 4, 8, 8]
+  %n, %s, %t = edge.aten._native_batch_norm_legit_no_training(%c, %g, %h, %mean, %var, 0.1, 1e-05) : f32[1, 4, 8, 8], f32[0], f32[0]
+  %r = edge.aten.relu(%n) : f32[1, 4, 8, 8]
+  %d = edge.aten.convolution(%r, %v, none, [1, 1], [1, 1], [1, 1], false, [0, 0], 1) : f32[1, 4, 8, 8]
+  %a = edge.aten.add.Tensor(%d, %r) : f32[1, 4, 8, 8]
+  return %a
+})");
+  EXPECT_EQ(operators(net), (Ops{Op::Transpose, Op::Conv, Op::Conv, Op::Add, Op::Transpose}));
+  EXPECT_EQ(net.nodes()[1].min, 0);
+  EXPECT_NE(net.nodes()[1].in[2], kNone) << "the batch norm's shift is the convolution's bias";
+}
+
+TEST(XnnpackLowering, PermutesThatMeetCancel) {
+  const Net net = lowered(R"(method @forward(%x: f32[2, 3, 4] = input "x") {
+  %p = edge.aten.permute(%x, [2, 0, 1]) : f32[4, 2, 3]
+  %e = edge.aten.exp(%p) : f32[4, 2, 3]
+  %q = edge.aten.permute(%e, [1, 2, 0]) : f32[2, 3, 4]
+  return %q
+})");
+  EXPECT_EQ(operators(net), Ops{Op::Exp});
+}
+
+TEST(XnnpackLowering, ATransposedOperandIsMultipliedAsItLies) {
+  const Net net = lowered(R"(method @forward(%q: f32[2, 5, 8] = input "q", %k: f32[2, 7, 8] = input "k") {
+  %t = edge.aten.permute(%k, [0, 2, 1]) : f32[2, 8, 7]
+  %s = edge.aten.bmm(%q, %t) : f32[2, 5, 7]
+  return %s
+})");
+  ASSERT_EQ(operators(net), Ops{Op::BatchMatMul});
+  EXPECT_EQ(net.nodes()[0].flags, kTransposeB);
+}
+
+TEST(XnnpackLowering, OneDynamicDimOfAViewIsInferred) {
+  const Net net = lowered(R"(method @forward(%x: f32[s0, 4, 6] = input "x") where s0 in 1..9 {
+  %e = edge.aten.exp(%x) : f32[s0, 4, 6]
+  %y = edge.aten.view(%e, [s0, 24]) : f32[s0, 24]
+  return %y
+})");
+  ASSERT_EQ(operators(net), (Ops{Op::Exp, Op::Reshape}));
+  EXPECT_EQ(std::get<ListAttrs>(net.nodes()[1].attrs).first, (std::vector<uint32_t>{0, 24}));
+}
+
+TEST(XnnpackLowering, ASliceToTheEndOfADynamicDimTakesWhatThereIs) {
+  const Net net = lowered(R"(method @forward(%x: f32[s0, 4] = input "x") where s0 in 3..9 {
+  %y = edge.aten.slice.Tensor(%x, 0, 2, 9223372036854775807, 1) : f32[s0 - 2, 4]
+  return %y
+})");
+  ASSERT_EQ(operators(net), Ops{Op::Slice});
+  const auto& cut = std::get<ListAttrs>(net.nodes()[0].attrs);
+  EXPECT_EQ(cut.first, (std::vector<uint32_t>{2, 0}));
+  EXPECT_EQ(cut.second, (std::vector<uint32_t>{0x7fffffff, 0}));
+}
+
+TEST(XnnpackLowering, OutputsThatAreNotMadeAreCopied) {
+  const Net net = lowered(R"(method @forward(%x: f32[2, 2] = input "x") {
+  %y = edge.aten.exp(%x) : f32[2, 2]
+  %v = edge.aten.view(%y, [2, 2]) : f32[2, 2]
+  return %y, %v
+})");
+  EXPECT_EQ(operators(net), (Ops{Op::Exp, Op::Copy}));
+}
+
+TEST(XnnpackLowering, IntegersGoFromQuantizeToDequantize) {
+  const Net net = lowered(R"(method @forward(
+    %x: f32[1, 8] = input "x", %w: i8[4, 8] = parameter "w", %s: f32[4] = [0.1, 0.2, 0.3, 0.4] buffer "s", %z: i64[4] = buffer "z",
+    %b: f32[4] = parameter "b") {
+  %q = quantized_decomposed.quantize_per_tensor(%x, 0.5, 3, -128, 127, i8) : i8[1, 8]
+  %d = quantized_decomposed.dequantize_per_tensor(%q, 0.5, 3, -128, 127, i8) : f32[1, 8]
+  %e = quantized_decomposed.dequantize_per_channel(%w, %s, %z, 0, -127, 127, i8) : f32[4, 8]
+  %l = edge.aten.linear(%d, %e, %b) : f32[1, 4]
+  %r = edge.aten.relu(%l) : f32[1, 4]
+  %p = quantized_decomposed.quantize_per_tensor(%r, 0.25, -128, -128, 127, i8) : i8[1, 4]
+  return %p
+})");
+  ASSERT_EQ(operators(net), (Ops{Op::Convert, Op::FullyConnected}));
+  const NetNode& linear = net.nodes()[1];
+  EXPECT_EQ(net.value(linear.out).type, DataType::QInt8);
+  EXPECT_EQ(net.value(linear.in[1]).type, DataType::QCInt8);
+  EXPECT_EQ(net.value(linear.in[2]).type, DataType::QCInt32);
+  EXPECT_EQ(linear.min, 0);
+}
+
+// ---- the payload -----------------------------------------------------------------------------------------------------------------------
+
+constexpr const char* kTwoLayers = R"(method @forward(
+    %x: f32[1, 64] = input "x", %w: f32[64, 64] = parameter "w", %b: f32[64] = parameter "b") {
+  %y = edge.aten.linear(%x, %w, %b) : f32[1, 64]
+  %z = edge.aten.linear(%y, %w, %b) : f32[1, 64]
+  return %z
+})";
+
+Payload payload(const std::string& method) {
+  auto p = write(lowered(method));
+  EXPECT_TRUE(p);
+  return p ? *std::move(p) : Payload{};
+}
+
+uint64_t number(const Payload& p, size_t at, size_t bytes) {
+  uint64_t n = 0;
+  for (size_t i = 0; i < bytes; ++i) n |= std::to_integer<uint64_t>(p.bytes[at + i]) << (8 * i);
+  return n;
+}
+
+TEST(XnnpackPayload, HeaderSaysWhereGraphAndConstantsAre) {
+  const Payload p = payload(kTwoLayers);
+  ASSERT_GT(p.bytes.size(), 32u);
+  EXPECT_EQ(std::memcmp(p.bytes.data() + 4, "XH00", 4), 0);
+  EXPECT_EQ(number(p, 8, 2), 30u);
+  const uint64_t graph = number(p, 10, 4), size = number(p, 14, 4), constants = number(p, 18, 4), bytes = number(p, 22, 8);
+  EXPECT_EQ(graph, 32u);
+  EXPECT_GE(constants, graph + size);
+  EXPECT_EQ(constants % 16, 0u);
+  EXPECT_EQ(constants + bytes, p.bytes.size());
+  EXPECT_EQ(std::memcmp(p.bytes.data() + graph + 4, "XN01", 4), 0);
+}
+
+TEST(XnnpackPayload, EqualConstantsAreStoredOnceUnderTheSameKey) {
+  const Payload p = payload(kTwoLayers), again = payload(kTwoLayers);
+  ASSERT_EQ(p.named_data.size(), 1u);
+  EXPECT_EQ(p.named_data[0].key, again.named_data[0].key);
+  EXPECT_EQ(p.named_data[0].data.nbytes(), 64 * 64 * 4);
+  EXPECT_EQ(p.bytes, again.bytes);
+}
+
+// ---- refusals --------------------------------------------------------------------------------------------------------------------------
+
+struct Refused {
+  const char* inputs;
+  const char* node;
+  const char* reason;
+};
+
+class XnnpackRefusal : public testing::TestWithParam<Refused> {};
+
+TEST_P(XnnpackRefusal, SaysWhy) {
+  const Refused& r = GetParam();
+  const std::string text = refusal(std::string("method @forward(") + r.inputs + ") " + r.node + "\n  return %y\n}");
+  EXPECT_NE(text.find(r.reason), std::string::npos) << "it says: \"" << text << '"';
+}
+
+// clang-format off
+INSTANTIATE_TEST_SUITE_P(Reasons, XnnpackRefusal, testing::Values(
+    Refused{R"(%x: i64[2] = input "x")", "{\n  %y = edge.aten.neg(%x) : i64[2]", "i64 tensors"},
+    Refused{R"(%x: f32[2] = input "x")", "{\n  %y = edge.aten.erf(%x) : f32[2]", "no such operator"},
+    Refused{R"(%x: f32[1, 1, 1, 1, 1, 1, 2] = input "x")", "{\n  %y = edge.aten.neg(%x) : f32[1, 1, 1, 1, 1, 1, 2]", "rank 7"},
+    Refused{R"(%x: f32[0, 2] = input "x")", "{\n  %y = edge.aten.neg(%x) : f32[0, 2]", "may be zero"},
+    Refused{R"(%x: f32[s0] = input "x")", "where s0 in 0..4 {\n  %y = edge.aten.neg(%x) : f32[s0]", "may be zero"},
+    Refused{R"(%x: f32[s0] = input "x")", "where s0 in 1.. {\n  %y = edge.aten.neg(%x) : f32[s0]", "without upper bound"},
+    Refused{R"(%x: f32[s0, s1, 8] = input "x")", "where s0 in 1..4, s1 in 1..4 {\n  %y = edge.aten.view(%x, [s0, s1, 2, 4]) : f32[s0, s1, 2, 4]", "infers one dim"},
+    Refused{R"(%x: f32[4] = input "x")", "{\n  %y = edge.aten.pow.Tensor_Scalar(%x, 1.5) : f32[4]", "exponent"},
+    Refused{R"(%x: f32[4] = input "x")", "{\n  %y = edge.aten.clamp(%x, 2.0, 1.0) : f32[4]", "empty"},
+    Refused{R"(%x: f32[4] = input "x")", "{\n  %y = edge.aten.elu(%x, -1.0) : f32[4]", "alpha"},
+    Refused{R"(%x: f32[4] = input "x")", "{\n  %y = edge.aten.softplus(%x, 1.0, 2.0) : f32[4]", "threshold"},
+    Refused{R"(%x: f16[4] = input "x")", "{\n  %y = edge.aten.gelu(%x) : f16[4]", "float16"},
+    Refused{R"(%x: f32[2, 4] = input "x", %w: f32[3, 4] = input "w")", "{\n  %y = edge.aten.linear(%x, %w) : f32[2, 3]", "weight is not constant"},
+    Refused{R"(%x: f32[2, 4] = input "x", %w: f32[3, 4] = parameter "w", %b: f32[3] = input "b")", "{\n  %y = edge.aten.linear(%x, %w, %b) : f32[2, 3]", "bias is not constant"},
+    Refused{R"(%x: f32[1, 2, 4, 4, 4] = input "x", %w: f32[2, 2, 1, 1, 1] = parameter "w")", "{\n  %y = edge.aten.convolution(%x, %w, none, [1, 1, 1], [0, 0, 0], [1, 1, 1], false, [0, 0, 0], 1) : f32[1, 2, 4, 4, 4]", "over 3"},
+    Refused{R"(%x: f32[1, 2, 4, 4] = input "x", %w: f32[2, 2, 1, 1] = input "w")", "{\n  %y = edge.aten.convolution(%x, %w, none, [1, 1], [0, 0], [1, 1], false, [0, 0], 1) : f32[1, 2, 4, 4]", "weight is not constant"},
+    Refused{R"(%x: f32[s0, 2, s1] = input "x", %w: f32[2, 2, 1] = parameter "w")", "where s0 in 1..4, s1 in 1..4 {\n  %y = edge.aten.convolution(%x, %w, none, [1], [0], [1], false, [0], 1) : f32[s0, 2, s1]", "several dynamic dims"},
+    Refused{R"(%x: f32[1, 2, 8, 8] = input "x")", "{\n  %y, %i = edge.aten.max_pool2d_with_indices(%x, [2, 2], [3, 3]) : f32[1, 2, 3, 3], i64[1, 2, 3, 3]", "stride"},
+    Refused{R"(%x: f32[1, 2, 8, 8] = input "x")", "{\n  %y, %i = edge.aten.max_pool2d_with_indices(%x, [1, 1], [1, 1]) : f32[1, 2, 8, 8], i64[1, 2, 8, 8]", "one element"},
+    Refused{R"(%x: f32[1, 2, s0, 8] = input "x")", "where s0 in 4..8 {\n  %y, %i = edge.aten.max_pool2d_with_indices(%x, [2, 2], [2, 2], [0, 0], [1, 1], true) : f32[1, 2, (s0 + 1) // 2, 4], i64[1, 2, (s0 + 1) // 2, 4]", "ceil mode"},
+    Refused{R"(%x: f32[1, 2, 7, 7] = input "x")", "{\n  %y = edge.aten.avg_pool2d(%x, [2, 2], [2, 2], [0, 0], true) : f32[1, 2, 4, 4]", "ceil mode"},
+    Refused{R"(%x: f32[1, 2, 7, 7] = input "x")", "{\n  %y = edge.aten.adaptive_avg_pool2d(%x, [2, 2]) : f32[1, 2, 2, 2]", "different sizes"},
+    Refused{R"(%x: f32[2, 7] = input "x")", "{\n  %y = edge.aten.slice.Tensor(%x, 1, 0, 7, 2) : f32[2, 4]", "step"},
+    Refused{R"(%x: f32[2, 1] = input "x")", "{\n  %y = edge.aten.expand(%x, [2, 4]) : f32[2, 4]", "broadcasts where it computes"},
+    Refused{R"(%x: f32[2, 4] = input "x")", "{\n  %y = edge.aten.constant_pad_nd(%x, [-1, 0], 0.0) : f32[2, 3]", "negative"},
+    Refused{R"(%x: f32[2, 4] = input "x")", "{\n  %y = edge.aten.cat([%x], 0) : f32[2, 4]", "single part"},
+    Refused{R"(%x: f32[2, 3, 4] = input "x")", "{\n  %y = edge.aten.mean.dim(%x, [0, 2]) : f32[3]", "follow each other"},
+    Refused{R"(%x: f32[3, s0] = input "x")", "where s0 in 1..4 {\n  %y = edge.aten.sum.dim_IntList(%x, [1]) : f32[3]", "not constant"},
+    Refused{R"(%x: f32[4] = input "x")", "{\n  %y = quantized_decomposed.quantize_per_tensor(%x, 0.5, 0, 0, 255, u8) : u8[4]", "int8"},
+    Refused{R"(%x: i8[4] = input "x")", "{\n  %y = quantized_decomposed.dequantize_per_tensor(%x, 0.5, 0, -127, 127, i8) : f32[4]", "int8"}));
+// clang-format on
+
+TEST(XnnpackOptions, AreCheckedAndTakeEffect) {
+  backends::register_all();
+  const auto backend = Extensions::global().find_backend("xnnpack");
+  ASSERT_TRUE(backend);
+  using Pairs = std::vector<std::pair<std::string, std::string>>;
+  for (const Pairs& wrong : {Pairs{{"fast", "on"}}, Pairs{{"dynamic_weights", "maybe"}}, Pairs{{"precision", "int3"}}}) {
+    const auto r = backend->parse_options(wrong);
+    ASSERT_FALSE(r);
+    EXPECT_EQ(r.failure().kind, ErrorKind::Usage);
+  }
+  const auto specs = backend->parse_options(
+      Pairs{{"precision", "static+dynamic"}, {"skip", "aten.add.Tensor+aten.mul.Tensor"}, {"dynamic_weights", "on"}});
+  ASSERT_TRUE(specs);
+  const Options o = options_of(*specs);
+  EXPECT_FALSE(o.fp32);
+  EXPECT_TRUE(o.static_quant);
+  EXPECT_TRUE(o.dynamic_weights);
+  EXPECT_EQ(o.skip.size(), 2u);
+  const char* product =
+      "method @forward(%x: f32[2, 4] = input \"x\", %w: f32[3, 4] = input \"w\") {\n"
+      "  %y = edge.aten.linear(%x, %w) : f32[2, 3]\n  return %y\n}";
+  Options with;
+  with.dynamic_weights = true;
+  EXPECT_EQ(refusal(product, with), "");
+}
+
+}  // namespace
+}  // namespace edgec::xnnpack
