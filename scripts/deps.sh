@@ -6,11 +6,11 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(g++ cmake ninja-build libfmt-dev libsimdjson-dev zlib1g-dev libcli11-dev libxxhash-dev
-  libflatbuffers-dev flatbuffers-compiler flatbuffers-compiler-dev
+  libflatbuffers-dev flatbuffers-compiler flatbuffers-compiler-dev libsentencepiece-dev
   ca-certificates python3 python3-venv)
 case "${1:-build}" in
   build) ;;
-  test) packages+=(clang-14 libclang-rt-14-dev clang-format-14 libgtest-dev) ;;
+  test) packages+=(clang-14 libclang-rt-14-dev clang-format-14 libgtest-dev sentencepiece adb) ;;
   *) echo "usage: scripts/deps.sh [build|test]" >&2; exit 2 ;;
 esac
 

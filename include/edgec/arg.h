@@ -10,8 +10,9 @@ namespace edgec EDGEC_API {
 
 using NodeId = Id<struct NodeTag>;
 using ValueId = Id<struct ValueTag>;
-using ConstId = Id<struct ConstTag>;  // of Method::constants
-using GraphId = Id<struct GraphTag>;  // of Graph::subgraphs
+using ConstId = Id<struct ConstTag>;      // of Method::constants
+using GraphId = Id<struct GraphTag>;      // of Graph::subgraphs
+using LoweredId = Id<struct LoweredTag>;  // of Method::lowered
 
 struct Arg;
 using ArgList = std::vector<Arg>;
@@ -19,7 +20,8 @@ using ArgList = std::vector<Arg>;
 // One argument of a node or one output of a graph. Integers and symbolic numbers are sym::Expr: a size is an
 // expression, not a value.
 struct Arg {
-  using State = std::variant<std::monostate, ValueId, sym::Expr, double, bool, std::string, DType, MemoryFormat, ConstId, GraphId, ArgList>;
+  using State = std::variant<std::monostate, ValueId, sym::Expr, double, bool, std::string, DType, MemoryFormat, ConstId, GraphId,
+                             LoweredId, ArgList>;
   State state;
 
   Arg() = default;
@@ -35,6 +37,7 @@ struct Arg {
   Arg(MemoryFormat v) : state(v) {}                                    // NOLINT
   Arg(ConstId v) : state(v) {}                                         // NOLINT
   Arg(GraphId v) : state(v) {}                                         // NOLINT
+  Arg(LoweredId v) : state(v) {}                                       // NOLINT
   Arg(ArgList v) : state(std::move(v)) {}                              // NOLINT
   Arg(const Dims& dims) : state(ArgList(dims.begin(), dims.end())) {}  // NOLINT
   static Arg ints(const std::vector<int64_t>& v) { return Arg(ArgList(v.begin(), v.end())); }

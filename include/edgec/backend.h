@@ -49,6 +49,14 @@ struct Payload {
   std::vector<std::pair<uint32_t, std::vector<NodeId>>> debug_handles;
 };
 
+// A region and what a backend made of it: the callee of `executorch.call_delegate`.
+struct LoweredModule {
+  std::string backend_id;
+  CompileSpecs compile_specs;
+  Payload payload;
+  std::unique_ptr<const Method> region;  // Edge dialect, with symbols of its own
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -60,6 +68,8 @@ class Backend {
   virtual BackendTraits traits(const CompileSpecs&) const { return {}; }
   // Composite operators that stay whole until the backend has seen them ("aten.layer_norm").
   virtual std::vector<std::string> keeps_whole(const CompileSpecs&) const { return {}; }
+  // Graphs in text form (one method each, the outputs last) of which the backend takes whole matches only. None: any nodes together.
+  virtual std::vector<std::string> patterns(const CompileSpecs&) const { return {}; }
   // Why the backend leaves a node of `g` (the method's graph or a sub-graph) to the runtime's kernels: a sentence. Nothing: it takes it.
   virtual std::optional<std::string> refuses(const Method& m, const Graph& g, NodeId n, const CompileSpecs&) const = 0;
   // Compiles a region: a method of its own in the Edge dialect. Weights that moved in are inputs with data; what crosses the border are

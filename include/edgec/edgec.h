@@ -1,4 +1,6 @@
 #pragma once
+#include <edgec/partitioner.h>
+#include <edgec/pass.h>
 #include <edgec/planner.h>
 #include <edgec/result.h>
 
@@ -17,13 +19,15 @@
 //   auto program = edge->to_executorch({.memory_planning_pass = {.alloc_graph_input = false}});
 //   program->write_to_file("model.pte");
 //
+// Parts for a backend: edge->to_backend(*partitioner), or all of it: edgec::to_backend("BackendWithCompilerDemo",
+// edge->exported_program()).
+//
 // Everything that can fail gives a Result; its Failure carries the message that the command line would print.
 
 namespace edgec {
 
-struct Program;
-
-// One method as torch.export.save wrote it, in the ATen dialect. Weights stay in the mapped file, which must not change meanwhile.
+// One method, in the ATen dialect as torch.export.save wrote it or in the dialect of the EdgeProgramManager that it is a copy of. Weights
+// stay in the mapped file, which must not change meanwhile.
 class EDGEC_API ExportedProgram {
  public:
   ExportedProgram(ExportedProgram&&) noexcept;
@@ -32,11 +36,14 @@ class EDGEC_API ExportedProgram {
   std::string str() const;  // the text form
   // Upper bound of a symbol that the export left open (Failure kind Usage when there is no such symbol).
   Status set_bound(const std::string& symbol, int64_t bound);
+  const Program& program() const { return *program_; }
 
  private:
   friend Result<ExportedProgram> load(const std::string& path);
   friend class EdgeProgramManager;
-  friend Result<class EdgeProgramManager> to_edge(std::map<std::string, ExportedProgram> methods, struct EdgeCompileConfig config);
+  friend class LoweredBackendModule;
+  friend Result<class LoweredBackendModule> to_backend(std::string_view backend_id, const ExportedProgram& edge_program,
+                                                       CompileSpecs specs);
   explicit ExportedProgram(std::unique_ptr<Program> program);
   std::unique_ptr<Program> program_;
 };
@@ -44,7 +51,10 @@ class EDGEC_API ExportedProgram {
 struct EdgeCompileConfig {
   std::vector<std::string> disabled_passes;             // names as `edgec passes` lists them
   std::map<std::string, std::string> constant_methods;  // name -> JSON: a number, a bool, a string or a list of them
-  bool share_state = false;                             // mutable buffers of equal name are one state for all methods (memory id 2)
+  // Inputs that the model quantizes first and outputs that it dequantizes last are integers; constant methods forward_input0_scale, _zp,
+  // _quant_min, _quant_max and _dtype (likewise output) give the parameters.
+  bool quantized_io = false;
+  bool share_state = false;  // mutable buffers of equal name are one state for all methods (memory id 2)
 };
 
 // How memory is planned: each method by itself, in one arena (memory id 1) or in the layers given.
@@ -54,10 +64,11 @@ struct MemoryPlanningPass {
   bool alloc_mutable_buffers = true;  // false: whoever runs the program gives memory for state (docs/memory.md)
   int64_t alignment = 16;             // of every offset, bytes, a power of two; a layer may ask for more
   std::vector<MemoryLayer> layers = {};
-  std::shared_ptr<const MemoryPlanner> planner = {};  // the algorithm; null: `best`. Its answer is checked.
+  std::shared_ptr<const MemoryPlanner> planner = nullptr;  // the algorithm; null: `best`. Its answer is checked.
 };
 
 struct ExecutorchBackendConfig {
+  std::vector<passes::PassInfo> passes = {};  // run on the Backend graph (`from` says so), each followed by the rules of the stage
   MemoryPlanningPass memory_planning_pass;
   bool guards = true;                // range checks of dynamic sizes at the program's start
   uint32_t segment_alignment = 128;  // bytes, a power of two
@@ -78,6 +89,7 @@ class EDGEC_API ExecutorchProgramManager {
 
  private:
   friend class EdgeProgramManager;
+  friend class LoweredBackendModule;
   struct Impl;
   explicit ExecutorchProgramManager(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
@@ -90,14 +102,49 @@ class EDGEC_API EdgeProgramManager {
   EdgeProgramManager& operator=(EdgeProgramManager&&) noexcept;
   ~EdgeProgramManager();
   std::vector<std::string> methods() const;
-  std::string str() const;  // the text form
+  std::string str() const;                                                      // the text form
+  ExportedProgram exported_program(std::string_view method = "forward") const;  // a copy of one method, which must exist
+  // Runs passes on the Edge graph, each followed by the rules of the stage.
+  Status transform(const std::vector<passes::PassInfo>& passes);
+  // Gives the partitioner's backend its parts of all methods, or of one. May be called again for other partitioners.
+  Status to_backend(const Partitioner& partitioner, std::string_view only_method = {});
+  // Why nodes are in no delegate: "model.py:12: aten.sin: demo does not take it: ..." each.
+  std::vector<std::string> undelegated() const;
   // The program stays as it is: it may be lowered again with other options.
   Result<ExecutorchProgramManager> to_executorch(const ExecutorchBackendConfig& config = {}) const;
 
  private:
   friend Result<EdgeProgramManager> to_edge(std::map<std::string, ExportedProgram> methods, EdgeCompileConfig config);
+  friend Result<EdgeProgramManager> to_edge_transform_and_lower(std::map<std::string, ExportedProgram> methods,
+                                                                std::vector<std::shared_ptr<const Partitioner>> partitioners,
+                                                                EdgeCompileConfig config, std::vector<passes::PassInfo> transform_passes);
+  friend class LoweredBackendModule;
+  static Result<EdgeProgramManager> lower(std::map<std::string, ExportedProgram> methods, EdgeCompileConfig config, Stage stage,
+                                          std::vector<std::shared_ptr<const Partitioner>> partitioners,
+                                          std::vector<passes::PassInfo> transform_passes);
   struct Impl;
   explicit EdgeProgramManager(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// A whole graph that a backend has compiled.
+class EDGEC_API LoweredBackendModule {
+ public:
+  LoweredBackendModule(LoweredBackendModule&&) noexcept;
+  LoweredBackendModule& operator=(LoweredBackendModule&&) noexcept;
+  ~LoweredBackendModule();
+  const std::string& backend_id() const;
+  const CompileSpecs& compile_specs() const;
+  const std::vector<std::byte>& processed_bytes() const;
+  // A program of its own: one method that calls the delegate.
+  Result<ExecutorchProgramManager> to_executorch(const ExecutorchBackendConfig& config = {}) const;
+  // Calls it in another program: a node of `g` before `before` (none: at the end). The values are its results.
+  Result<std::vector<ValueId>> call(Method& m, Graph& g, const std::vector<Arg>& inputs, NodeId before = {}) const;
+
+ private:
+  friend Result<LoweredBackendModule> to_backend(std::string_view backend_id, const ExportedProgram& edge_program, CompileSpecs specs);
+  struct Impl;
+  explicit LoweredBackendModule(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 
@@ -110,5 +157,14 @@ inline Result<EdgeProgramManager> to_edge(ExportedProgram program, EdgeCompileCo
   methods.emplace("forward", std::move(program));
   return to_edge(std::move(methods), std::move(config));
 }
+// Compiles all of a method (of the Edge dialect) by one backend. Fails with the list of what the backend does not take.
+EDGEC_API Result<LoweredBackendModule> to_backend(std::string_view backend_id, const ExportedProgram& edge_program,
+                                                  CompileSpecs specs = {});
+// to_edge, transform and to_backend in one: the backends see composite operators that they ask to keep whole; those that none takes in
+// the end are decomposed.
+EDGEC_API Result<EdgeProgramManager> to_edge_transform_and_lower(std::map<std::string, ExportedProgram> methods,
+                                                                 std::vector<std::shared_ptr<const Partitioner>> partitioners,
+                                                                 EdgeCompileConfig config = {},
+                                                                 std::vector<passes::PassInfo> transform_passes = {});
 
 }  // namespace edgec

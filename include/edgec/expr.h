@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -176,6 +177,9 @@ class Context {
 // Reads the infix text of Expr::str. Input is untrusted: depth, length and number sizes are limited (Failure kind
 // Model).
 Result<Expr> parse(std::string_view text, Context&);
+// The same with the caller's names in place of symbols; a name for which `names` gives nothing is a Failure.
+using NameLookup = std::function<std::optional<Expr>(std::string_view name)>;
+Result<Expr> parse(std::string_view text, Context&, const NameLookup& names);
 
 // Reads sympy's srepr as torch.export writes it: Symbol('s0', positive=True, integer=True), Integer(-1), Rational(1,
 // 2), Float('0.5', precision=53), Add, Mul, Pow, and torch's FloorDiv, CleanDiv, CeilToInt, FloorToInt, Mod, PythonMod,

@@ -17,8 +17,8 @@ class Extensions {
   void add(passes::PassInfo pass);
   void add(std::shared_ptr<const Backend> backend);
   void add(std::shared_ptr<const MemoryPlanner> planner);
-  const passes::PassInfo* find_pass(std::string_view name) const;  // null when there is none
-  const Backend* find_backend(std::string_view name) const;        // by `name()` or `id()`
+  const passes::PassInfo* find_pass(std::string_view name) const;            // null when there is none
+  std::shared_ptr<const Backend> find_backend(std::string_view name) const;  // by `name()` or `id()`
   const MemoryPlanner* find_planner(std::string_view name) const;
   const std::vector<passes::PassInfo>& passes() const { return passes_; }
   const std::vector<std::shared_ptr<const Backend>>& backends() const { return backends_; }

@@ -21,12 +21,19 @@ struct MemoryPlace {
   friend bool operator==(const MemoryPlace&, const MemoryPlace&) = default;
 };
 
+// A value whose memory is part of another one's: decided by the passes that share memory, Exec stage only.
+struct MemoryAlias {
+  ValueId of;
+  int64_t offset = 0;  // bytes from where `of` begins
+};
+
 struct Value {
   std::string name;  // unique in the graph, without '%'
   Type type;
   NodeId def;           // none for graph inputs
   uint32_t result = 0;  // index among the results of `def`, or among the graph's inputs
   std::optional<MemoryPlace> place;
+  std::optional<MemoryAlias> inside = std::nullopt;
 };
 
 struct Node {

@@ -58,7 +58,10 @@ struct OpDef {
   std::vector<DType> kernel_dtypes;
   DType compute_through = DType::F32;
   std::string functional;  // of an operator that writes in place: the one that gives the value, where the name without `_` does not say it
-  bool known = true;       // false: made up for an operator that the table lacks
+  // Parameters that the kernel writes to instead of giving results: it is called on copies of them, which are the results, in this order.
+  std::vector<size_t> kernel_writes;
+  bool known = true;  // false: made up for an operator that the table lacks
+  bool user = true;   // false: of the built-in table
 
   const Schema& schema() const;
   const std::string& name() const;  // "aten.add.Tensor"
@@ -130,7 +133,8 @@ class Registry {
   const OpDef& get(std::string_view full_name) const;   // must exist
   // A placeholder for an operator that the table lacks, so that a graph can hold and print it.
   const OpDef* unknown(std::string_view full_name, std::span<const std::string> param_names, size_t results);
-  std::vector<const OpDef*> all() const;  // in order of name
+  std::vector<const OpDef*> all() const;   // in order of name
+  std::vector<const OpDef*> user() const;  // from outside the built-in table, in order of definition
 
  private:
   std::vector<std::unique_ptr<OpDef>> defs_;

@@ -42,6 +42,8 @@ struct OutputSpec {
   DimOrder dim_order = {};  // memory layout that the exported module gives the output
 };
 
+struct LoweredModule;  // edgec/backend.h
+
 // One entry point. `graph.inputs` and `inputs`, `graph.outputs` and `outputs` run in parallel.
 struct Method {
   std::string name = "forward";
@@ -50,8 +52,9 @@ struct Method {
   std::vector<InputSpec> inputs;
   std::vector<OutputSpec> outputs;
   std::vector<Constant> constants;
-  std::string in_spec, out_spec;         // pytree JSON
-  std::vector<std::string> input_names;  // of forward's arguments, for messages
+  std::vector<std::shared_ptr<const LoweredModule>> lowered;  // what `executorch.call_delegate` nodes of any graph call
+  std::string in_spec, out_spec;                              // pytree JSON
+  std::vector<std::string> input_names;                       // of forward's arguments, for messages
   // Facts that hold whenever the method runs (range checks and torch._check of the export), kept as guards.
   struct Guard {
     sym::Expr condition;
@@ -78,7 +81,8 @@ struct Program {
   std::vector<ConstantMethod> constant_methods;
 };
 
-// A copy that shares the weights' storages and the methods' symbols.
+// Copies that share the weights' storages and the methods' symbols.
+std::unique_ptr<Method> clone(const Method&);
 std::unique_ptr<Program> clone(const Program&);
 
 // Text form. What prints parses back to the same program (weights by name; their bytes are not part of the text, but

@@ -9,6 +9,7 @@ void add_compile_command(CLI::App& app, Invocation& invocation);
 void add_inspect_command(CLI::App& app, Invocation& invocation);
 void add_verify_command(CLI::App& app, Invocation& invocation);
 void add_run_command(CLI::App& app, Invocation& invocation);
+void add_genai_command(CLI::App& app, Invocation& invocation);
 void add_plan_command(CLI::App& app, Invocation& invocation);
 void add_list_commands(CLI::App& app, Invocation& invocation);  // ops, passes, backends
 

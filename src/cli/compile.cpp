@@ -3,7 +3,12 @@
 #include <algorithm>
 #include <charconv>
 #include <memory>
+#include <sstream>
 
+#include <edgec/extensions.h>
+#include <edgec/partitioner.h>
+
+#include "backends/registry.h"
 #include "cli/commands.h"
 #include "cli/input_file.h"
 #include "cli/plugins.h"
@@ -21,10 +26,10 @@ namespace {
 
 struct CompileArgs {
   std::string model, output;
-  std::vector<std::string> methods, constants, bounds, disabled, dumps, plugins;
+  std::vector<std::string> methods, constants, bounds, disabled, dumps, ops, plugins, backends, passes;
   std::string depfile, report, planner, layers;
-  bool no_guards = false, timings = false, quiet = false, no_alloc_input = false, no_alloc_output = false, no_alloc_state = false,
-       share_state = false, verify_passes = false;
+  bool whole_graph = false, no_guards = false, quantized_io = false, timings = false, quiet = false, no_alloc_input = false,
+       no_alloc_output = false, no_alloc_state = false, share_state = false, verify_passes = false;
   int64_t align_plan = 16;
   uint32_t align_segments = 128;
 };
@@ -62,6 +67,40 @@ Result<ConstantMethod> constant_of(const std::string& text) {
   return out;
 }
 
+// NAME[,key=value...]
+Result<std::shared_ptr<const Partitioner>> partitioner_of(const std::string& text) {
+  std::vector<std::pair<std::string, std::string>> options;
+  std::istringstream parts(text);
+  std::string name;
+  std::getline(parts, name, ',');
+  for (std::string part; std::getline(parts, part, ',');) {
+    const size_t eq = part.find('=');
+    if (eq == std::string::npos || eq == 0)
+      return usage_error(fmt::format("error: --backend {}: options are key=value, not \"{}\"", name, part));
+    options.emplace_back(part.substr(0, eq), part.substr(eq + 1));
+  }
+  const auto backend = Extensions::global().find_backend(name);
+  if (!backend) return usage_error(fmt::format("error: --backend {}: no such backend; `edgec backends` lists them", name));
+  EDGEC_TRY(CompileSpecs specs, backend->parse_options(options));
+  return partitioner_for(backend, std::move(specs));
+}
+
+// A pass of an extension, or one of ours that may run on the Edge graph once more.
+Result<passes::PassInfo> pass_named(const std::string& name) {
+  if (const auto* pass = Extensions::global().find_pass(name)) {
+    if (pass->from != Stage::Edge && pass->from != Stage::Backend)
+      return usage_error(
+          fmt::format("error: --pass {}: it runs on the {} graph, not on the edge or backend graph", name, edgec::name(pass->from)));
+    return *pass;
+  }
+  const auto* pass = passes::find_pass(name);
+  if (!pass || !pipeline::is_lever(name))
+    return usage_error(fmt::format("error: --pass {}: no such pass; `edgec passes` lists them", name));
+  passes::PassInfo again = *pass;
+  again.from = again.to = Stage::Edge;
+  return again;
+}
+
 Status choose_planner(const CompileArgs& args, memory::PlanningOptions& plan) {
   if (!args.planner.empty()) {
     EDGEC_TRY(const MemoryPlanner* planner, memory::find_planner(args.planner));
@@ -90,8 +129,19 @@ Result<pipeline::Options> options_of(const CompileArgs& args) {
     if (!pipeline::is_lever(p)) return usage_error(fmt::format("error: --no-pass {}: no program can be made without this pass", p));
     o.disabled_passes.insert(p);
   }
+  for (const std::string& p : args.passes) {
+    EDGEC_TRY(passes::PassInfo pass, pass_named(p));
+    o.passes.push_back(std::move(pass));
+  }
+  for (const std::string& b : args.backends) {
+    EDGEC_TRY(auto partitioner, partitioner_of(b));
+    o.partitioners.push_back(std::move(partitioner));
+  }
+  o.whole_graph = args.whole_graph;
+  if (args.whole_graph && o.partitioners.empty()) return usage_error("error: --whole-graph wants a --backend that takes the graph");
   if (args.report.ends_with(".html")) return usage_error("error: --report writes JSON; name the file F.json");
   o.guards = !args.no_guards;
+  o.quantized_io = args.quantized_io;
   o.verify_every_pass = args.verify_passes;
   o.plan.alloc_graph_input = !args.no_alloc_input;
   o.plan.alloc_graph_output = !args.no_alloc_output;
@@ -152,13 +202,16 @@ Status add_constants(Program& program, const CompileArgs& args) {
 Status write_depfile(const CompileArgs& args, const std::vector<std::pair<std::string, std::string>>& methods) {
   std::string text = escaped_for_make(args.output) + ":";
   for (const auto& [_, path] : methods) text += " " + escaped_for_make(path);
+  for (const std::string& path : args.ops) text += " " + escaped_for_make(path);
   return write_text(args.depfile, text + "\n");
 }
 
 Status compile(const CompileArgs& args) {
+  backends::register_all();
   EDGEC_TRY(auto methods, methods_of(args));
   EDGEC_TRY_VOID(load_plugins(args.plugins));
   EDGEC_TRY(pipeline::Options options, options_of(args));
+  EDGEC_TRY_VOID(load_user_operators(args.ops));
   for (const std::string& d : args.dumps)
     if (!stage_from_name(d.substr(0, d.find('='))))
       return usage_error(fmt::format("error: --dump-ir {}: the stages are aten, functional, core, edge, backend, exec", d));
@@ -168,6 +221,7 @@ Status compile(const CompileArgs& args) {
   EDGEC_TRY(auto program, pipeline::load(methods, timings));
   EDGEC_TRY_VOID(add_constants(*program, args));
   EDGEC_TRY(pipeline::Outcome out, pipeline::compile(*program, options));
+  if (!args.quiet) fmt::print(stderr, "{}", printable(delegation_summary(*program, out)));
   if (!out.warnings.empty() && !args.quiet) fmt::print(stderr, "{}\n", printable(out.warnings));
   EDGEC_TRY_VOID(pipeline::write_file(out.emitted.program, args.output, options.write));
   timings.insert(timings.end(), out.timings.begin(), out.timings.end());
@@ -207,8 +261,18 @@ void add_compile_command(CLI::App& app, Invocation& invocation) {
              "a method without inputs that gives this number, bool, string or list of them, for example "
              "get_max_seq_len=128; repeatable");
   repeatable("--bound", args->bounds, "[SYMBOL=]N", "upper bound of a size that the model leaves open, or of all of them; repeatable");
+  repeatable("--backend", args->backends, "NAME[,key=value...]",
+             "give the backend what it can take; repeatable, tried in order; see `edgec backends`");
+  cmd->add_flag("--whole-graph", args->whole_graph,
+                "the first backend takes all of every method, or it is an error that names what it does not take");
   cmd->add_flag("--no-guards", args->no_guards, "no range checks of sizes at the program's start");
+  cmd->add_flag("--quantized-io", args->quantized_io,
+                "inputs that the model quantizes first, and outputs that it dequantizes last, are integers; constant methods\n"
+                "forward_input0_scale, _zp, _quant_min, _quant_max and _dtype give the parameters");
+  repeatable("--pass", args->passes, "NAME",
+             "run this pass on the Edge or Backend graph: one of a plugin, or an optimizing pass once more; repeatable");
   repeatable("--no-pass", args->disabled, "NAME", "leave out an optimizing pass; repeatable; see `edgec passes`");
+  repeatable("--ops", args->ops, "FILE", "user operators: schema, shapes, dtypes and kernel of each as text; repeatable");
   add_plugin_option(*cmd, args->plugins);
   cmd->add_flag("--no-alloc-graph-input", args->no_alloc_input, "inputs are not part of the memory plan: the caller's memory is used");
   cmd->add_flag("--no-alloc-graph-output", args->no_alloc_output, "outputs are not part of the memory plan: the caller gives memory");

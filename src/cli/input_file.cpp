@@ -6,6 +6,7 @@
 
 #include "emit/file_format.h"
 #include "ops/table.h"
+#include "ops/user_ops.h"
 #include "pt2/read.h"
 #include "verify/verify.h"
 
@@ -41,6 +42,17 @@ Result<pte::Program> read_program(const InputFile& file) {
   auto program = pte::read(file.file->bytes(), file.file);
   if (!program) return Failure{program.failure().kind, fmt::format("error: {}: {}", file.name, program.failure().message)};
   return program;
+}
+
+Status load_user_operators(const std::vector<std::string>& files) {
+  if (!files.empty()) ops::register_all();
+  for (const std::string& path : files) {
+    EDGEC_TRY(const auto file, MappedFile::open(path));
+    const auto bytes = file->bytes();
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    EDGEC_TRY_VOID(ops::read_user_operators(text, path == "-" ? "standard input" : path));
+  }
+  return {};
 }
 
 Result<std::unique_ptr<Program>> read_model(const InputFile& file, const std::string& method) {

@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <edgec/program.h>
 #include "emit/program.h"
@@ -23,5 +24,8 @@ Result<InputFile> open_input(const std::string& path);  // "-" is standard input
 Result<pte::Program> read_program(const InputFile& file);
 // In the ATen stage, its rules checked.
 Result<std::unique_ptr<Program>> read_model(const InputFile& file, const std::string& method);
+
+// `--ops FILE`: user operators join the table. Call before a model is read.
+Status load_user_operators(const std::vector<std::string>& files);
 
 }  // namespace edgec::cli

@@ -14,6 +14,7 @@ namespace {
 
 struct InspectArgs {
   std::string file;
+  std::vector<std::string> ops;
   bool json = false, ir = false;
 };
 
@@ -21,6 +22,7 @@ struct InspectArgs {
 void put(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 Status inspect(const InspectArgs& args) {
+  EDGEC_TRY_VOID(load_user_operators(args.ops));
   EDGEC_TRY(const InputFile file, open_input(args.file));
   if (file.kind != FileKind::Archive) {
     EDGEC_TRY(const pte::Program program, read_program(file));
@@ -57,6 +59,7 @@ void add_inspect_command(CLI::App& app, Invocation& invocation) {
   cmd->add_option("FILE", args->file, "a .pt2 model or a .pte program")->required();
   auto* json = cmd->add_flag("--json", args->json, "as one JSON object");
   cmd->add_flag("--ir", args->ir, "the graph as text (of a program: the same as without)")->excludes(json);
+  cmd->add_option("--ops", args->ops, "user operators of the model; repeatable")->allow_extra_args(false)->type_name("FILE");
   cmd->callback([args, &invocation] { invocation.execute = [args] { return inspect(*args); }; });
 }
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <edgec/extensions.h>
+#include "backends/registry.h"
 #include "cli/commands.h"
 #include "cli/plugins.h"
 #include "ops/table.h"
@@ -62,6 +64,7 @@ std::string lowering(const OpDef& op) {
   if (op.schema().mutates()) return "write";
   const std::string& family = op.schema().ns;
   if (family == "higher_order") return "control flow";
+  if (family == "executorch") return "delegate";
   if (family == "_operator" || family == "builtins" || family == "math" || family == "torch") return "size";
   return "compile time";
 }
@@ -85,7 +88,8 @@ Table operators(bool as_markdown) {
               "becomes other operators;\n`expands or kernel` decides call by call; `view` is the operand's bytes under "
               "another shape and costs nothing when sizes are\nstatic; `write` becomes a new value, which is copied back "
               "where it is state; `size` is part of a size expression, computed\nby the runtime's prim operators where "
-              "the size is dynamic; `control flow` has subgraphs; `compile time` is gone before a\nprogram is written. "
+              "the size is dynamic; `control flow` has subgraphs; `delegate` runs what a backend compiled; `compile time` is gone before "
+              "a\nprogram is written. "
               "*Layout*: the dim orders of operands and results.",
               {"operator", "lowering", "kernel", "layout", "schema"},
               {}};
@@ -109,12 +113,14 @@ Table all_passes(bool as_markdown) {
   return table;
 }
 
-Table backends(bool) {
-  return {"Backends",
-          "Backends that take parts of a program (`edgec backends --markdown`). There is none yet: all operators run as "
-          "kernels of the runtime.",
-          {"backend", "what it takes"},
-          {}};
+Table all_backends(bool as_markdown) {
+  backends::register_all();
+  Table table{"Backends",
+              "Backends that take parts of a program (`edgec backends --markdown`): `--backend NAME[,key=value...]`.",
+              {"backend", "id", "what it takes"},
+              {}};
+  for (const auto& b : Extensions::global().backends()) table.rows.push_back({quoted_code(b->name(), as_markdown), b->id(), b->summary()});
+  return table;
 }
 
 void add_list(CLI::App& app, Invocation& invocation, const char* name, const char* what, Table (*list)(bool)) {
@@ -139,7 +145,7 @@ void add_list(CLI::App& app, Invocation& invocation, const char* name, const cha
 void add_list_commands(CLI::App& app, Invocation& invocation) {
   add_list(app, invocation, "ops", "the operator table: schema, kernel, layout", operators);
   add_list(app, invocation, "passes", "the passes, in the order of their stages", all_passes);
-  add_list(app, invocation, "backends", "the backends that can take parts of a program", backends);
+  add_list(app, invocation, "backends", "the backends that can take parts of a program", all_backends);
 }
 
 }  // namespace edgec::cli

@@ -15,7 +15,7 @@ namespace {
 
 using AddCommand = void (*)(CLI::App&, Invocation&);
 constexpr AddCommand kCommands[] = {
-    add_compile_command, add_run_command, add_inspect_command, add_verify_command, add_plan_command, add_list_commands,
+    add_compile_command, add_run_command, add_inspect_command, add_verify_command, add_plan_command, add_genai_command, add_list_commands,
 };
 
 constexpr const char* kExitCodes =

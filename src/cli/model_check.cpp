@@ -60,6 +60,7 @@ class Comparison {
       : file_(file), facts_(facts), program_(program), plan_(plan) {}
 
   Result<std::vector<std::string>> run() {
+    take_over_quantized_io();
     if (same_count("inputs", plan_.inputs.size(), facts_.inputs.size())) {
       find_bounds();
       for (size_t i = 0; i < facts_.inputs.size(); ++i) port(label("input", i, facts_.inputs[i]), facts_.inputs[i], plan_.inputs[i], true);
@@ -82,6 +83,23 @@ class Comparison {
 
   static std::string label(const char* what, size_t i, const ModelFacts::Port& p) {
     return p.name.empty() ? fmt::format("{} {}", what, i) : fmt::format("{} {} ({})", what, i, p.name);
+  }
+
+  // Integers at the border where the program declares them: constant methods forward_input0_dtype and the like (`--quantized-io`).
+  void take_over_quantized_io() {
+    const auto declared = [&](ModelFacts::Port& p, const char* what, size_t i) {
+      const std::string name = fmt::format("{}_{}{}_dtype", plan_.name, what, i);
+      for (const pte::Plan& constant : program_.plans) {
+        if (constant.name != name || !constant.instructions.empty() || constant.outputs.size() != 1 || !p.type.is_tensor()) continue;
+        const auto* number = std::get_if<int64_t>(&constant.values[static_cast<size_t>(constant.outputs[0])]);
+        const auto dtype = number ? dtype_from_c10(*number) : std::nullopt;
+        if (dtype && is_float(p.type.tensor.dtype) && is_integral(*dtype)) p.type.tensor.dtype = *dtype;
+      }
+    };
+    for (size_t i = 0; i < facts_.inputs.size(); ++i) declared(facts_.inputs[i], "input", i);
+    size_t user = 0;
+    for (ModelFacts::Port& p : facts_.outputs)
+      if (!p.written) declared(p, "output", user++);
   }
 
   bool same_count(const char* what, size_t has, size_t wanted) {

@@ -2,7 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <edgec/backend.h>
+#include <edgec/op.h>
+
 #include <iterator>
+#include <map>
+#include <set>
 
 #include "emit/json.h"
 #include "emit/operators.h"
@@ -53,6 +58,16 @@ class Report {
     for (size_t i = 0; i < plans.size() && i < outcome_.emitted.origins.size(); ++i)
       if (plans[i].name == m.name) list(outcome_.emitted.origins[i], [&](const auto& origin) { instruction(plans[i], origin); });
     const memory::Plan& plan = outcome_.plans[index];
+    put("],\n \"delegates\": [");
+    list(m.lowered, [&](const auto& lowered) { delegate(*lowered); });
+    put("],\n \"undelegated\": [");
+    list(of_method(outcome_.partition.left, m), [&](const partition::Left* l) {
+      put("{{\"node\": {}, {}, \"backend\": {}, \"reason\": {}}}", quoted(l->op), place(l->loc), quoted(l->backend), quoted(l->reason));
+    });
+    put("],\n \"breaks\": [");
+    list(of_method(outcome_.partition.breaks, m), [&](const partition::Break* b) {
+      put("{{\"delegate\": {}, \"before\": {}, {}, \"reason\": {}}}", b->lowered.index, quoted(b->op), place(b->loc), quoted(b->reason));
+    });
     put("],\n \"memory\": {{\"planner\": {}, \"planned_bytes\": {}, \"max_live_bytes\": {}, \"memories\": [", quoted(plan.planner),
         plan.arena_bytes, plan.max_live_bytes);
     list(plan.layers, [&](const MemoryLayer& l) {
@@ -70,6 +85,29 @@ class Report {
           quoted(v.name), quoted(str(v.type)), b.memory_id, b.offset, b.bytes, b.first, b.last, b.accesses);
     });
     put("]}}}}");
+  }
+
+  template <class Entry>
+  static std::vector<const Entry*> of_method(const std::vector<Entry>& all, const Method& m) {
+    std::vector<const Entry*> out;
+    for (const auto& one : all)
+      if (one.method == m.name) out.push_back(&one);
+    return out;
+  }
+
+  static std::string place(const Location& loc) {
+    return fmt::format("\"file\": {}, \"line\": {}", quoted(loc ? loc->file : ""), loc ? loc->line : 0);
+  }
+
+  // Debug handles are what `edgec run --profile --report` tells the delegate's events by.
+  void delegate(const LoweredModule& l) {
+    put("{{\"backend\": {}, \"nodes\": {}, \"payload_bytes\": {}, \"handles\": [", quoted(l.backend_id), l.region->graph->node_count(),
+        l.payload.bytes.size());
+    list(l.payload.debug_handles, [&](const auto& entry) {
+      const Node& n = l.region->graph->node(entry.second.empty() ? l.region->graph->first() : entry.second.front());
+      put("{{\"handle\": {}, \"node\": {}, {}}}", entry.first, quoted(n.op->name()), place(n.loc));
+    });
+    put("]}}");
   }
 
   void instruction(const pte::Plan& plan, const emit::InstructionOrigin& origin) {
@@ -92,6 +130,30 @@ class Report {
 };
 
 }  // namespace
+
+std::string delegation_summary(const Program& program, const pipeline::Outcome& outcome) {
+  std::string out;
+  for (const auto& m : program.methods) {
+    std::map<std::string, std::pair<size_t, size_t>> taken;  // backend -> delegates, nodes
+    for (const auto& l : m->lowered) {
+      auto& [delegates, nodes] = taken[l->backend_id];
+      ++delegates;
+      nodes += l->region->graph->node_count();
+    }
+    size_t left = 0;
+    const partition::Left* first = nullptr;
+    std::set<NodeId> seen;
+    for (const auto& l : outcome.partition.left)
+      if (l.method == m->name && seen.insert(l.node).second && left++ == 0) first = &l;
+    for (const auto& [backend, count] : taken)
+      out += fmt::format("{}: {} nodes in {} {} of {}\n", m->name, count.second, count.first, count.first == 1 ? "delegate" : "delegates",
+                         backend);
+    if (first)
+      out += fmt::format("{}: {} {} in no delegate (--report tells why); the first: {}\n", m->name, left,
+                         left == 1 ? "node is" : "nodes are", first->str());
+  }
+  return out;
+}
 
 std::string report_json(const Program& program, const pipeline::Outcome& outcome, const std::vector<pipeline::Timing>& timings) {
   return Report(program, outcome).run(timings);

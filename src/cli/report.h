@@ -9,4 +9,7 @@ namespace edgec::cli {
 // from, the memory plan with the lifetime of each piece, and where the time went. `program` is the planned one.
 std::string report_json(const Program& program, const pipeline::Outcome& outcome, const std::vector<pipeline::Timing>& timings);
 
+// What went to delegates, one line a method and backend; empty without delegates and refusals.
+std::string delegation_summary(const Program& program, const pipeline::Outcome& outcome);
+
 }  // namespace edgec::cli

@@ -5,6 +5,8 @@
 #include <memory>
 #include <optional>
 
+#include <edgec/delegates.h>
+
 #include "cli/commands.h"
 #include "cli/crash_guard.h"
 #include "cli/input_file.h"
@@ -93,6 +95,7 @@ Status execute(const RunOptions& options) {
   EDGEC_TRY(const InputFile file, open_input(options.program));
   EDGEC_TRY(const pte::Program program, checked_program(file));
   blame_crashes_on_the_program();
+  register_delegates();
   runtime::RunnerOptions runner_options;
   runner_options.method_io = [&](const std::string& method) { return io_of(program, method); };
   runner_options.data_file = options.data;

@@ -7,12 +7,13 @@
 #include "cli/input_file.h"
 #include "cli/model_check.h"
 #include "emit/verify.h"
+#include "ops/user_ops.h"
 
 namespace edgec::cli {
 namespace {
 
 struct VerifyArgs {
-  std::vector<std::string> files;
+  std::vector<std::string> files, ops;
   std::string method;
 };
 
@@ -32,10 +33,11 @@ std::string counts_of(const pte::Program& program) {
 }
 
 Status verify(const VerifyArgs& args) {
+  EDGEC_TRY_VOID(load_user_operators(args.ops));
   const bool with_model = args.files.size() == 2;
   EDGEC_TRY(const InputFile file, open_input(args.files.back()));
   EDGEC_TRY(const pte::Program program, read_program(file));
-  if (const auto faults = pte::faults(program); !faults.empty()) return faulty(file, faults);
+  if (const auto faults = pte::faults(program, {.more_operators = ops::user_kernels()}); !faults.empty()) return faulty(file, faults);
   if (with_model) {
     EDGEC_TRY(const InputFile model, open_input(args.files.front()));
     EDGEC_TRY(const auto faults, disagreements(model, program, args.method));
@@ -59,6 +61,9 @@ void add_verify_command(CLI::App& app, Invocation& invocation) {
   cmd->footer(kFooter);
   cmd->add_option("FILES", args->files, "[MODEL.pt2] OUT.pte")->required()->expected(1, 2)->type_name("");
   cmd->add_option("--method", args->method, "the method that MODEL.pt2 is (default: forward, or the only one)")->type_name("NAME");
+  cmd->add_option("--ops", args->ops, "user operators, whose kernels the user's runtime has; repeatable")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
   cmd->callback([args, &invocation] {
     if (!args->method.empty() && args->files.size() < 2) throw CLI::ValidationError("--method", "wants MODEL.pt2 before OUT.pte");
     if (args->files.size() == 2 && args->files[0] == "-" && args->files[1] == "-")

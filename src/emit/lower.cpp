@@ -9,6 +9,8 @@
 
 #include <edgec/op.h>
 #include "emit/constants.h"
+#include "emit/delegates.h"
+#include "memory/storage.h"
 
 namespace edgec::emit {
 namespace {
@@ -30,8 +32,8 @@ int64_t memory_format_number(MemoryFormat f) {
 
 class MethodEmitter {
  public:
-  MethodEmitter(const Method& m, ConstantPool& constants, ConstantPool& states)
-      : m_(m), g_(*m.graph), constants_(constants), states_(states) {}
+  MethodEmitter(const Method& m, ConstantPool& constants, ConstantPool& states, DelegatePool& delegates)
+      : m_(m), g_(*m.graph), storage_(*m.graph), constants_(constants), states_(states), delegates_(delegates) {}
 
   Status run(pte::Plan& plan, std::vector<InstructionOrigin>& origins) {
     plan_ = &plan;
@@ -53,6 +55,9 @@ class MethodEmitter {
     for (NodeId n = g_.first(); n; n = g_.next(n))
       if (g_.node(n).op->name() == "executorch_prim.et_copy_index.tensor") grows_.insert(g_.node(n).args[0].value());
     for (NodeId n = g_.first(); n; n = g_.next(n)) EDGEC_TRY_VOID(emit_node(n));
+    // State that only its parts and its new value name is still where the initial content goes.
+    for (size_t i = 0; i < m_.inputs.size(); ++i)
+      if (m_.inputs[i].is_weight() && m_.inputs[i].mutated && g_.value(g_.inputs[i]).place) EDGEC_TRY_VOID(tensor_value(g_.inputs[i]));
     for (const Arg& a : g_.outputs) {
       EDGEC_TRY(int32_t index, output_value(a));
       plan.outputs.push_back(index);
@@ -248,17 +253,11 @@ class MethodEmitter {
     plan_->instructions.push_back(pte::JumpFalse{integer(0), 1});
   }
 
-  // A view of planned or constant memory whose sizes are static costs no instruction.
-  bool is_free_view(const Node& n) const {
-    if (!n.op->memory_view) return false;
-    const ValueId r = n.results[0];
-    return g_.tensor(r).is_static() && g_.tensor(n.args[0].value()).is_static() && g_.value(r).place.has_value();
-  }
-
   Status emit_node(NodeId id) {
     const Node& n = g_.node(id);
     const std::string& name = n.op->name();
-    if (name == "prim.constant" || is_free_view(n)) return {};
+    if (name == "prim.constant" || memory::is_free(g_, storage_, id)) return {};
+    if (name == "aten.copy_" && memory::same_memory(g_, storage_, n.args[0].value(), n.args[1].value())) return {};
     if (name == "prim.guard") {
       if (!n.args[0].is_value()) return internal_error("a guard without a value");
       EDGEC_TRY(int32_t cond, value_index(n.args[0].value()));
@@ -266,8 +265,10 @@ class MethodEmitter {
       return {};
     }
     if (n.op->schema().ns == "prim") return emit_flow(n);
+    if (n.op->schema().ns == "executorch") return emit_delegate(n);
     if (n.op->memory_view) return emit_view(n);
     if (!n.op->kernel.exists()) return internal_error(fmt::format("{} reached emission without a kernel", name));
+    if (!n.op->kernel_writes.empty()) return emit_on_copies(n);
     pte::KernelCall call;
     call.op = op_index(n.op->kernel);
     const Schema& s = n.op->schema();
@@ -290,6 +291,46 @@ class MethodEmitter {
       call.args.push_back(outs[0]);
     else if (outs.size() > 1)
       call.args.push_back(push(pte::TensorList{outs}));
+    add(std::move(call), n);
+    return {};
+  }
+
+  // A kernel that writes to its arguments works on the results, which start as copies.
+  Status emit_on_copies(const Node& n) {
+    pte::KernelCall call;
+    call.op = op_index(n.op->kernel);
+    const auto& written = n.op->kernel_writes;
+    for (size_t i = 0; i < n.args.size(); ++i) {
+      EDGEC_TRY(int32_t index, argument(n.args[i], n.op->schema().params[i]));
+      if (const auto at = std::find(written.begin(), written.end(), i); at != written.end()) {
+        EDGEC_TRY(int32_t copy, value_index(n.results[static_cast<size_t>(at - written.begin())]));
+        add(pte::KernelCall{op_index({"aten::clone", "out", {}}), {index, null(), copy, copy}}, n);
+        index = copy;
+      }
+      call.args.push_back(index);
+    }
+    add(std::move(call), n);
+    return {};
+  }
+
+  // The inputs, then the outputs.
+  Status emit_delegate(const Node& n) {
+    const LoweredId id = std::get<LoweredId>(n.args[0].state);
+    auto [it, fresh] = delegate_index_.try_emplace(id, static_cast<int32_t>(plan_->delegates.size()));
+    if (fresh) {
+      EDGEC_TRY(pte::Delegate delegate, delegates_.add(m_.lowered[id.index]));
+      plan_->delegates.push_back(std::move(delegate));
+    }
+    pte::DelegateCall call;
+    call.delegate = it->second;
+    for (const Arg& a : n.args[1].list()) {
+      EDGEC_TRY(int32_t input, argument(a, n.op->schema().params[0]));
+      call.args.push_back(input);
+    }
+    for (ValueId r : n.results) {
+      EDGEC_TRY(int32_t output, value_index(r));
+      call.args.push_back(output);
+    }
     add(std::move(call), n);
     return {};
   }
@@ -372,6 +413,7 @@ class MethodEmitter {
     const ValueId target = n.args[0].value();
     EDGEC_TRY(int32_t to, value_index(target));
     if (!g_.type(target).is_tensor()) return emit_move(n.args[1], to, g_.type(target), n);
+    if (g_.tensor(target).is_static() && memory::same_memory(g_, storage_, target, n.args[1].value())) return {};
     EDGEC_TRY(int32_t from, value_index(n.args[1].value()));
     pte::KernelCall call;
     call.op = op_index({"aten::clone", "out", {}});
@@ -391,9 +433,12 @@ class MethodEmitter {
 
   const Method& m_;
   const Graph& g_;
+  const memory::Storage storage_;
   std::vector<Open> open_;
   std::unordered_set<ValueId> grows_;  // written row by row, which sets the size each time
   ConstantPool &constants_, &states_;
+  DelegatePool& delegates_;
+  std::unordered_map<LoweredId, int32_t> delegate_index_;
   pte::Plan* plan_ = nullptr;
   std::vector<InstructionOrigin>* origins_ = nullptr;
   bool uses_memory_1_ = false;
@@ -431,19 +476,22 @@ pte::Plan constant_method(const ConstantMethod& c) {
 Result<Emitted> lower(const Program& program) {
   Emitted out;
   ConstantPool constants, states;
+  DelegatePool delegates;
   std::vector<const Method*> methods;
   for (const auto& m : program.methods) methods.push_back(m.get());
   std::sort(methods.begin(), methods.end(), [](auto* a, auto* b) { return a->name < b->name; });
   for (const Method* m : methods) {
     pte::Plan plan;
     std::vector<InstructionOrigin> origins;
-    EDGEC_TRY_VOID(MethodEmitter(*m, constants, states).run(plan, origins));
+    EDGEC_TRY_VOID(MethodEmitter(*m, constants, states, delegates).run(plan, origins));
     out.program.plans.push_back(std::move(plan));
     out.origins.push_back(std::move(origins));
   }
   for (const ConstantMethod& c : program.constant_methods) out.program.plans.push_back(constant_method(c));
   out.program.constants = constants.take_blobs();
   out.program.initial_states = states.take_blobs();
+  out.program.payloads = delegates.take_payloads();
+  out.program.named_data = delegates.take_named_data();
   return out;
 }
 

@@ -76,6 +76,21 @@ class Shadow {
       if (at->second.end > r.begin) visit(at->second);
   }
 
+  // Whether each writer with bytes in `r` still has all bytes of its own range that lie in there.
+  bool is_whole(const Range& r, const std::vector<Range>& ranges) const {
+    auto memory = memories_.find(r.memory);
+    if (memory == memories_.end()) return true;
+    auto at = memory->second.upper_bound(r.begin);
+    if (at != memory->second.begin()) --at;
+    std::map<uint32_t, uint64_t> bytes;
+    for (; at != memory->second.end() && at->first < r.end; ++at)
+      if (at->second.end > r.begin) bytes[at->second.writer] += std::min(at->second.end, r.end) - std::max(at->first, r.begin);
+    return std::ranges::all_of(bytes, [&](const auto& part) {
+      const Range& own = ranges[part.first];
+      return part.second == std::min(own.end, r.end) - std::max(own.begin, r.begin);
+    });
+  }
+
  private:
   using Pieces = std::map<uint64_t, Piece>;
   static void split(Pieces& pieces, uint64_t where) {
@@ -358,7 +373,9 @@ class PlanCheck {
       });
       return;
     }
-    // A view: its content came with tensors around or inside it; what lies across its border came later and is foreign.
+    // A view: its content came with tensors around or inside it. What lies across its border may be a part of the same whole (a slice of a
+    // concatenation) when nothing of the other parts has gone; else it came later and is foreign.
+    if (shadow_.is_whole(r, ranges_)) return;
     uint64_t oldest = ~uint64_t{0}, newest = 0;
     shadow_.each(r, [&](const Shadow::Piece& p) {
       ++work_;

@@ -81,6 +81,13 @@ const OpDef* Registry::unknown(std::string_view full_name, std::span<const std::
   return raw;
 }
 
+std::vector<const OpDef*> Registry::user() const {
+  std::vector<const OpDef*> out;
+  for (const auto& d : defs_)
+    if (d->known && d->user) out.push_back(d.get());
+  return out;
+}
+
 std::vector<const OpDef*> Registry::all() const {
   std::vector<const OpDef*> out;
   for (const auto& d : defs_)

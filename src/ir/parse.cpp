@@ -1,8 +1,10 @@
 // Reader of the text form that print.cpp writes. Recursive descent; the grammar:
 //
-//   program  = ["stage" word] { constant | method | "constant_method" "@" name "=" list }
+//   program  = ["stage" word] { constant | lowered | method | "constant_method" "@" name "=" list }
 //   constant = "constant" "#k" string dtype "[" sizes "]" ["=" list]        belongs to the method that follows
+//   lowered  = "lowered" "&k" string "[" {"[" string "," string "]" ","} "]" "{" {constant | lowered} method "}"        the same
 //   method   = "method" "@" name "(" {input ","} ")" ["where" {fact ","}] body
+//   place    = ["in" "%y" "+" bytes] ["@" memory "+" bytes]
 //   input    = "%x" ":" type [place] ["=" kind string ["#k"|arg] ["transient"] ["mutated"]]
 //   kind     = "input" | "parameter" | "buffer" | "constant" | "literal"
 //   fact     = symbol ["float"|"bool"] ["in" [lo] ".." [hi]]  |  "{" condition "}" [string]
@@ -11,7 +13,7 @@
 //   node     = [{"%r" ","} "="] op "(" {[name "="] arg ","} ")" [":" {type [place] ","}]
 //   type     = dtype "[" sizes "]" ["{" order "}"] ["strides" "[" sizes "]"] | "none" | "object" string
 //            | ("symint"|"symfloat"|"symbool") number
-//   arg      = "%x" | "#k" | number | word | string | "{" expression "}" | "[" {arg ","} "]" | "graph" "(" inputs ")"
+//   arg      = "%x" | "#k" | "&k" | number | word | string | "{" expression "}" | "[" {arg ","} "]" | "graph" "(" inputs ")"
 //   body
 #include <fmt/format.h>
 
@@ -19,8 +21,8 @@
 #include <charconv>
 #include <limits>
 
+#include <edgec/backend.h>
 #include <edgec/op.h>
-#include <edgec/program.h>
 #include "ir/text.h"
 
 namespace edgec {
@@ -46,11 +48,19 @@ bool is_integer_text(std::string_view s) { return s.find_first_not_of("-01234567
 struct Scope {
   Graph& graph;
   std::unordered_map<std::string_view, ValueId> values;
+  struct Alias {  // "in %b+16": the other value may come later
+    ValueId value;
+    std::string_view of;
+    int64_t offset;
+    size_t start;
+  };
+  std::vector<Alias> aliases = {};
 };
 
 struct TypedPlace {
   Type type;
   std::optional<MemoryPlace> place;
+  std::optional<Scope::Alias> inside;
 };
 
 class Parser {
@@ -69,6 +79,8 @@ class Parser {
       const size_t start = s_.offset();
       if (s_.eat_word("constant")) {
         EDGEC_TRY_VOID(constant(*next));
+      } else if (s_.eat_word("lowered")) {
+        EDGEC_TRY_VOID(lowered(*next, 0));
       } else if (s_.eat_word("method")) {
         EDGEC_TRY_VOID(method(*next));
         for (const auto& other : p->methods)
@@ -79,10 +91,10 @@ class Parser {
         EDGEC_TRY(ConstantMethod c, constant_method());
         p->constant_methods.push_back(std::move(c));
       } else {
-        return s_.expected("`method`, `constant` or `constant_method`");
+        return s_.expected("`method`, `constant`, `lowered` or `constant_method`");
       }
     }
-    if (!next->constants.empty()) return s_.expected("the method that the constants belong to");
+    if (!next->constants.empty() || !next->lowered.empty()) return s_.expected("the method that the constants belong to");
     return p;
   }
 
@@ -136,6 +148,15 @@ class Parser {
     EDGEC_TRY(uint32_t k, integer<uint32_t>("a constant's number"));
     if (!method_ || k >= method_->constants.size()) return s_.failure(start, fmt::format("no constant #{} above", k));
     return ConstId(k);
+  }
+
+  // `&k`, a lowered module declared above.
+  Result<LoweredId> lowered_id() {
+    const size_t start = s_.offset();
+    EDGEC_TRY_VOID(want('&'));
+    EDGEC_TRY(uint32_t k, integer<uint32_t>("a lowered module's number"));
+    if (!method_ || k >= method_->lowered.size()) return s_.failure(start, fmt::format("no lowered module &{} above", k));
+    return LoweredId(k);
   }
 
   // ---- expressions ----
@@ -246,6 +267,14 @@ class Parser {
   Result<TypedPlace> typed_place() {
     TypedPlace out;
     EDGEC_TRY(out.type, type());
+    if (const size_t start = s_.offset(); s_.eat_word("in")) {
+      Scope::Alias alias{{}, {}, 0, start};
+      EDGEC_TRY(alias.of, value_name());
+      EDGEC_TRY_VOID(want('+'));
+      EDGEC_TRY(alias.offset, integer("an offset in bytes"));
+      if (alias.offset < 0) return s_.expected("an offset that is not negative");
+      out.inside = alias;
+    }
     if (s_.eat('@')) {
       MemoryPlace place;
       EDGEC_TRY(place.memory_id, integer<uint32_t>("a memory's number"));
@@ -321,6 +350,10 @@ class Parser {
       EDGEC_TRY(ConstId k, constant_id());
       return Arg(k);
     }
+    if (c == '&') {
+      EDGEC_TRY(LoweredId l, lowered_id());
+      return Arg(l);
+    }
     if (c == '-' || (c >= '0' && c <= '9')) return number_arg();
     if (text::is_word(std::string(1, c))) return word_arg(scope, depth);
     return s_.expected("an argument");
@@ -346,13 +379,29 @@ class Parser {
     return {};
   }
 
+  static void locate(Scope& scope, ValueId v, const TypedPlace& t) {
+    scope.graph.value(v).place = t.place;
+    if (!t.inside) return;
+    scope.aliases.push_back(*t.inside);
+    scope.aliases.back().value = v;
+  }
+
+  Status link_aliases(Scope& scope) {
+    for (const Scope::Alias& a : scope.aliases) {
+      const auto it = scope.values.find(a.of);
+      if (it == scope.values.end()) return s_.failure(a.start, fmt::format("there is no value %{}", a.of));
+      scope.graph.value(a.value).inside = MemoryAlias{it->second, a.offset};
+    }
+    return {};
+  }
+
   Status graph_input(Scope& scope) {
     const size_t start = s_.offset();
     EDGEC_TRY(std::string_view name, value_name());
     EDGEC_TRY_VOID(want(':'));
     EDGEC_TRY(TypedPlace t, typed_place());
     const ValueId v = scope.graph.add_input(std::string(name), std::move(t.type));
-    scope.graph.value(v).place = t.place;
+    locate(scope, v, t);
     return declare(scope, name, v, start);
   }
 
@@ -443,13 +492,13 @@ class Parser {
     EDGEC_TRY(std::vector<Arg> args, bind(*op, std::move(call), op_start));
 
     std::vector<Type> types;
-    std::vector<std::optional<MemoryPlace>> places;
+    std::vector<TypedPlace> places;
     const size_t types_start = s_.offset();
     if (s_.eat(':')) {
       do {
         EDGEC_TRY(TypedPlace t, typed_place());
-        types.push_back(std::move(t.type));
-        places.push_back(t.place);
+        types.push_back(t.type);
+        places.push_back(std::move(t));
       } while (s_.eat(','));
     } else if (!names.empty()) {
       EDGEC_TRY(types, inferred(scope.graph, *op, args, op_start));
@@ -461,7 +510,7 @@ class Parser {
     const auto results = scope.graph.node(n).results;
     for (size_t i = 0; i < results.size(); ++i) {
       EDGEC_TRY_VOID(declare(scope, declared[i].first, results[i], declared[i].second));
-      if (i < places.size()) scope.graph.value(results[i]).place = places[i];
+      if (i < places.size()) locate(scope, results[i], places[i]);
     }
     return {};
   }
@@ -479,7 +528,7 @@ class Parser {
       }
       EDGEC_TRY(another, more('}'));
     }
-    return {};
+    return link_aliases(scope);
   }
 
   Result<OutputSpec> output_spec() {
@@ -656,6 +705,50 @@ class Parser {
     }
     m.add_constant(std::move(name), std::move(data));
     return {};
+  }
+
+  // ---- lowered modules ----
+
+  Status lowered(Method& m, int depth) {
+    const size_t start = s_.offset();
+    if (depth > kMaxDepth) return s_.expected(fmt::format("at most {} lowered modules in each other", kMaxDepth));
+    EDGEC_TRY_VOID(want('&'));
+    EDGEC_TRY(uint32_t k, integer<uint32_t>("a lowered module's number"));
+    if (k != m.lowered.size()) return s_.failure(start, fmt::format("expected lowered module &{}", m.lowered.size()));
+    auto out = std::make_shared<LoweredModule>();
+    EDGEC_TRY(out->backend_id, string("the backend's id"));
+    EDGEC_TRY(out->compile_specs, compile_specs());
+    EDGEC_TRY_VOID(want('{'));
+    auto region = std::make_unique<Method>();
+    while (!s_.eat_word("method")) {
+      if (s_.eat_word("constant")) {
+        EDGEC_TRY_VOID(constant(*region));
+      } else if (s_.eat_word("lowered")) {
+        EDGEC_TRY_VOID(lowered(*region, depth + 1));
+      } else {
+        return s_.expected("`method`, `constant` or `lowered`");
+      }
+    }
+    EDGEC_TRY_VOID(method(*region));
+    EDGEC_TRY_VOID(want('}'));
+    out->region = std::move(region);
+    m.lowered.push_back(std::move(out));
+    return {};
+  }
+
+  Result<CompileSpecs> compile_specs() {
+    CompileSpecs out;
+    EDGEC_TRY_VOID(want('['));
+    for (bool another = !s_.eat(']'); another;) {
+      EDGEC_TRY_VOID(want('['));
+      EDGEC_TRY(std::string key, string("a key"));
+      EDGEC_TRY_VOID(want(','));
+      EDGEC_TRY(std::string value, string("its value"));
+      EDGEC_TRY_VOID(want(']'));
+      out.push_back(compile_spec(std::move(key), value));
+      EDGEC_TRY(another, more(']'));
+    }
+    return out;
   }
 
   // "[1.0, 2.0]": all elements in contiguous order.

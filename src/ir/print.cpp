@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include <edgec/backend.h>
 #include <edgec/op.h>
-#include <edgec/program.h>
 #include "ir/text.h"
 
 namespace edgec {
@@ -36,6 +36,7 @@ class Printer {
       std::string operator()(DType d) const { return std::string(name(d)); }
       std::string operator()(MemoryFormat f) const { return std::string(format_name(f)); }
       std::string operator()(ConstId c) const { return fmt::format("#{}", c.index); }
+      std::string operator()(LoweredId l) const { return fmt::format("&{}", l.index); }
       std::string operator()(GraphId s) const { return "graph" + p.body(*g.subgraphs[s.index], nullptr, indent); }
       std::string operator()(const ArgList& l) const {
         std::string out = "[";
@@ -77,7 +78,7 @@ class Printer {
     out += ")";
     for (size_t i = 0; i < n.results.size(); ++i) {
       const Value& v = g.value(n.results[i]);
-      out += (i ? ", " : " : ") + str(v.type) + place(v);
+      out += (i ? ", " : " : ") + str(v.type) + place(g, v);
     }
     return out;
   }
@@ -89,7 +90,7 @@ class Printer {
     size_t width = 0;
     for (size_t i = 0; i < g.inputs.size(); ++i) {
       const Value& v = g.value(g.inputs[i]);
-      inputs.push_back(fmt::format("%{}: {}{}", v.name, str(v.type), place(v)));
+      inputs.push_back(fmt::format("%{}: {}{}", v.name, str(v.type), place(g, v)));
       if (m) inputs.back() += " = " + input_spec(*m, m->inputs[i]);
       width += inputs.back().size() + 2;
     }
@@ -108,13 +109,39 @@ class Printer {
     return out + "\n" + pad + "}";
   }
 
-  std::string method(const Method& m) const {
-    std::string out = fmt::format("method @{}{}", name_text(m.name), body(*m.graph, &m, 0));
-    return out + "\n";
+  std::string method(const Method& m, int indent = 0) const {
+    return fmt::format("{:{}}method @{}{}\n", "", indent, name_text(m.name), body(*m.graph, &m, indent));
+  }
+
+  // A method after the constants and lowered modules that it names.
+  std::string with_parts(const Method& m, int indent = 0) const {
+    std::string out;
+    for (size_t i = 0; i < m.constants.size(); ++i) {
+      const auto& c = m.constants[i];
+      out += fmt::format("{:{}}constant #{} {} {}[{}]{}\n", "", indent, i, quoted(c.name), name(c.data.dtype),
+                         fmt::join(c.data.sizes, ", "), text::values_text(c.data));
+    }
+    for (size_t i = 0; i < m.lowered.size(); ++i) {
+      const LoweredModule& l = *m.lowered[i];
+      out += fmt::format("{:{}}lowered &{} {} {} {{\n{}{:{}}}}\n", "", indent, i, quoted(l.backend_id), specs(l.compile_specs),
+                         Printer(Stage::Edge).with_parts(*l.region, indent + 2), "", indent);
+    }
+    return out + method(m, indent);
   }
 
  private:
-  static std::string place(const Value& v) { return v.place ? fmt::format(" @{}+{}", v.place->memory_id, v.place->offset) : std::string(); }
+  static std::string specs(const CompileSpecs& all) {
+    std::vector<std::string> out;
+    for (const CompileSpec& s : all)
+      out.push_back(fmt::format("[{}, {}]", quoted(s.key), quoted({reinterpret_cast<const char*>(s.value.data()), s.value.size()})));
+    return fmt::format("[{}]", fmt::join(out, ", "));
+  }
+  static std::string place(const Graph& g, const Value& v) {
+    std::string out;
+    if (v.inside) out = fmt::format(" in %{}+{}", g.value(v.inside->of).name, v.inside->offset);
+    if (v.place) out += fmt::format(" @{}+{}", v.place->memory_id, v.place->offset);
+    return out;
+  }
 
   std::string input_spec(const Method& m, const InputSpec& s) const {
     return input_kind(m, s) + (s.persistent ? "" : " transient") + (s.mutated ? " mutated" : "");
@@ -173,14 +200,7 @@ std::string print_node(const Graph& g, NodeId n, Stage stage) { return Printer(s
 
 std::string print(const Program& p) {
   std::string out = fmt::format("stage {}\n", name(p.stage));
-  for (const auto& m : p.methods) {
-    for (size_t i = 0; i < m->constants.size(); ++i) {
-      const auto& c = m->constants[i];
-      out += fmt::format("constant #{} {} {}[{}]{}\n", i, quoted(c.name), name(c.data.dtype), fmt::join(c.data.sizes, ", "),
-                         text::values_text(c.data));
-    }
-    out += print(*m, p.stage);
-  }
+  for (const auto& m : p.methods) out += Printer(p.stage).with_parts(*m);
   static const Graph empty(std::make_shared<sym::Context>());
   for (const auto& c : p.constant_methods)
     out += fmt::format("constant_method @{} = {}\n", name_text(c.name), Printer(p.stage).arg(empty, Arg(c.values), 0));

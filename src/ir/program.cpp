@@ -39,24 +39,27 @@ const TensorData* Method::constant_of(const Graph& g, ValueId v) const {
   return &constants[std::get<ConstId>(n.args[0].state).index].data;
 }
 
+std::unique_ptr<Method> clone(const Method& m) {
+  auto copy = std::make_unique<Method>();
+  copy->name = m.name;
+  copy->syms = m.syms;
+  copy->graph = m.graph->clone(m.syms);
+  copy->inputs = m.inputs;
+  copy->outputs = m.outputs;
+  copy->constants = m.constants;
+  copy->lowered = m.lowered;
+  copy->in_spec = m.in_spec;
+  copy->out_spec = m.out_spec;
+  copy->input_names = m.input_names;
+  copy->guards = m.guards;
+  return copy;
+}
+
 std::unique_ptr<Program> clone(const Program& p) {
   auto out = std::make_unique<Program>();
   out->stage = p.stage;
   out->constant_methods = p.constant_methods;
-  for (const auto& m : p.methods) {
-    auto copy = std::make_unique<Method>();
-    copy->name = m->name;
-    copy->syms = m->syms;
-    copy->graph = m->graph->clone(m->syms);
-    copy->inputs = m->inputs;
-    copy->outputs = m->outputs;
-    copy->constants = m->constants;
-    copy->in_spec = m->in_spec;
-    copy->out_spec = m->out_spec;
-    copy->input_names = m->input_names;
-    copy->guards = m->guards;
-    out->methods.push_back(std::move(copy));
-  }
+  for (const auto& m : p.methods) out->methods.push_back(clone(*m));
   return out;
 }
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include <edgec/backend.h>
 #include <edgec/op.h>
-#include <edgec/program.h>
 #include "ir/text.h"
 
 namespace edgec {
@@ -64,7 +64,22 @@ class Comparison {
       if (!texts(what, x.target, y.target) || !numbers(what + " kind", uint32_t(x.kind), uint32_t(y.kind))) return false;
       if (x.dim_order != y.dim_order) return differ(what + " dim order", "one", "another");
     }
-    return graphs(*a.graph, *b.graph);
+    return lowered_modules(a, b) && graphs(*a.graph, *b.graph);
+  }
+
+  // Payloads are no part of the text.
+  bool lowered_modules(const Method& a, const Method& b) {
+    if (!counts("lowered modules", a.lowered.size(), b.lowered.size())) return false;
+    for (size_t i = 0; i < a.lowered.size(); ++i) {
+      const LoweredModule &x = *a.lowered[i], &y = *b.lowered[i];
+      const std::string what = fmt::format("lowered module &{}", i);
+      if (!texts(what, x.backend_id, y.backend_id)) return false;
+      if (x.compile_specs != y.compile_specs) return differ(what + " compile specs", "one", "another");
+      const std::string around = where_;
+      if (!methods(*x.region, *y.region)) return false;
+      where_ = around;
+    }
+    return true;
   }
 
   // Names with sorts and ranges. A plain integer symbol says nothing that its uses do not say.
@@ -123,7 +138,19 @@ class Comparison {
       for (size_t i = 0; i < x.results.size(); ++i)
         if (!values(a, x.results[i], b, y.results[i], pairs)) return false;
     }
-    return arg_lists(a, a.outputs, b, b.outputs);
+    return aliases(a, b, pairs) && arg_lists(a, a.outputs, b, b.outputs);
+  }
+
+  bool aliases(const Graph& a, const Graph& b, const Pairs& pairs) {
+    for (const auto& [x, y] : pairs) {
+      const auto &v = a.value(x).inside, &w = b.value(y).inside;
+      const auto same = [&] {
+        const auto of = pairs.find(v->of);
+        return of != pairs.end() && of->second == w->of && v->offset == w->offset;
+      };
+      if (v.has_value() != w.has_value() || (v && !same())) return differ("memory of %" + a.value(x).name, "one alias", "another");
+    }
+    return true;
   }
 
   bool arg_lists(const Graph& a, const ArgList& x, const Graph& b, const ArgList& y) {

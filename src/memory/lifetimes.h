@@ -4,27 +4,29 @@
 #include <cstdint>
 #include <vector>
 
+#include "memory/storage.h"
+
 namespace edgec::memory {
 
 // One piece of planned memory: live from instruction `first` to `last`, both included.
 struct Block {
-  ValueId value;  // the root: its views share the piece
+  ValueId value;  // the root: what lies in it (memory/storage.h) shares the piece
   int64_t bytes = 0;
   uint32_t first = 0, last = 0;
   int64_t offset = -1;  // the plan
 };
 
 struct PlanOptions {
-  int64_t alignment = 16;  // of every offset, bytes
+  int64_t alignment = 16;  // of every block's offset, bytes
   bool alloc_graph_input = true;
   bool alloc_graph_output = true;
   bool alloc_mutable_buffers = true;
 };
 
-// The values of an Exec graph that need planned memory, with their lifetimes. Fails when a size has no upper bound, naming the symbol.
-Result<std::vector<Block>> lifetimes(const Method& m, const PlanOptions& options);
+// Whether the planner gives a root its memory: not constants, unused inputs, and those inputs and outputs that the caller keeps.
+bool is_planned(const Method& m, ValueId root, bool is_used, const PlanOptions& options);
 
-// The value whose memory `v` shares: itself, or what it is a static view of. None when the view has memory decided at run time.
-ValueId memory_root(const Graph& g, ValueId v);
+// The pieces of planned memory of an Exec graph, with their lifetimes. Fails when a size has no upper bound, naming the symbol.
+Result<std::vector<Block>> lifetimes(const Method& m, const PlanOptions& options);
 
 }  // namespace edgec::memory

@@ -9,6 +9,7 @@
 #include "memory/layers.h"
 #include "memory/planners.h"
 #include "memory/share_state.h"
+#include "memory/storage.h"
 
 namespace edgec::memory {
 namespace {
@@ -16,11 +17,11 @@ namespace {
 constexpr int64_t kMaxTotal = int64_t{1} << 61;
 
 // Bytes read and written over a block's life, views of it included.
-std::unordered_map<ValueId, int64_t> accesses(const Graph& g) {
+std::unordered_map<ValueId, int64_t> accesses(const Graph& g, const Storage& storage) {
   std::unordered_map<ValueId, int64_t> out;
   const auto touch = [&](ValueId v) {
     if (!g.type(v).is_tensor()) return;
-    int64_t& sum = out[memory_root(g, v)];
+    int64_t& sum = out[storage.of(v).root];
     sum = std::min(kMaxTotal, sum + std::min(kMaxTotal, upper_bound_bytes(g.tensor(v)).value_or(0)));
   };
   for (NodeId n = g.first(); n; n = g.next(n)) {
@@ -45,7 +46,7 @@ int64_t max_live_of(std::span<const PlannedBlock> blocks, int64_t alignment) {
 
 class MethodPlanner {
  public:
-  MethodPlanner(Method& m, const PlanningOptions& options) : m_(m), g_(*m.graph), options_(options) {}
+  MethodPlanner(Method& m, const PlanningOptions& options) : m_(m), g_(*m.graph), storage_(*m.graph), options_(options) {}
 
   Result<Plan> run(const std::map<std::string, int64_t>& shared) {
     plan_.layers = options_.layers;
@@ -68,7 +69,7 @@ class MethodPlanner {
  private:
   Status collect() {
     EDGEC_TRY(const std::vector<Block> found, lifetimes(m_, options_));
-    const auto touched = accesses(g_);
+    const auto touched = accesses(g_, storage_);
     int64_t total = 0;
     for (const Block& b : found) {
       PlannedBlock p;
@@ -125,8 +126,9 @@ class MethodPlanner {
     for (const PlannedBlock& b : plan_.blocks) g_.value(b.value).place = MemoryPlace{b.memory_id, b.offset};
     for (uint32_t i = 0; i < g_.value_count(); ++i) {
       const ValueId v(i);
-      const ValueId root = g_.type(v).is_tensor() ? memory_root(g_, v) : v;
-      if (root != v) g_.value(v).place = g_.value(root).place;
+      const auto [root, offset] = storage_.of(v);
+      if (const auto& place = g_.value(root).place; place && root != v)
+        g_.value(v).place = MemoryPlace{place->memory_id, place->offset + offset};
     }
   }
 
@@ -158,6 +160,7 @@ class MethodPlanner {
 
   Method& m_;
   Graph& g_;
+  const Storage storage_;
   const PlanningOptions& options_;
   Plan plan_;
 };

@@ -104,12 +104,17 @@ inline std::vector<ValueId> keep_whole() { return {}; }
 class Table {
  public:
   explicit Table(Registry& r) : registry_(r) {}
-  Def define(std::string_view schema) { return Def(registry_.define(schema)); }
+  Def define(std::string_view schema) { return Def(entry(schema)); }
   // The in-place form: same operator with `_`, first argument written. Functionalization only needs its schema, and the
   // `functional` operator where the name does not say it (`__iand__`).
-  void in_place(std::string_view schema, std::string functional = {}) { registry_.define(schema).functional = std::move(functional); }
+  void in_place(std::string_view schema, std::string functional = {}) { entry(schema).functional = std::move(functional); }
 
  private:
+  OpDef& entry(std::string_view schema) {
+    OpDef& op = registry_.define(schema);
+    op.user = false;
+    return op;
+  }
   Registry& registry_;
 };
 

@@ -1,6 +1,10 @@
 #include "ops/numeric.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
+
+#include "ops/table.h"
 
 namespace edgec::ops {
 namespace {
@@ -72,6 +76,36 @@ ValueId log_sum_exp(Builder& b, ValueId x, const Axes& axes, bool keepdim) {
 }
 
 ValueId matmul(Builder& b, ValueId x, ValueId y) { return b.call("aten.matmul", {x, y}); }
+
+ValueId neg(Builder& b, ValueId x) { return b.unary("aten.neg", x); }
+ValueId both(Builder& b, ValueId x, ValueId y) { return b.call("aten.logical_and", {x, y}); }
+ValueId either(Builder& b, ValueId x, ValueId y) { return b.call("aten.logical_or", {x, y}); }
+ValueId compare(Builder& b, std::string_view op, ValueId x, const Arg& y) { return b.binary(fmt::format("aten.{}", op), x, y); }
+
+ValueId polynomial(Builder& b, ValueId x, const std::vector<double>& factors) {
+  ValueId p = b.mul(x, factors[0]);
+  for (size_t i = 1; i + 1 < factors.size(); ++i) p = b.mul(b.add(p, factors[i]), x);
+  return b.add(p, factors.back());
+}
+
+Def unary(Table& ops, const std::string& name, DTypeRule dtype, bool in_place) {
+  if (in_place) ops.in_place("aten::" + name + "_(Tensor(a!) self) -> Tensor(a!)");
+  return ops.define("aten::" + name + "(Tensor self) -> Tensor").dtype(std::move(dtype)).shape(shape_of("self")).preserves_layout();
+}
+
+void composed(Table& ops, const std::string& name, bool in_place, Function fn) {
+  unary(ops, name, promoted_float({"self"}), in_place).expand([fn = std::move(fn)](Builder& b, const Call& c) {
+    const DType d = c.tensor("self").dtype, given = is_float(d) ? d : DType::F32;
+    return b.cast(fn(b, b.cast(c.value("self"), given == DType::F64 ? DType::F64 : DType::F32)), given);
+  });
+}
+
+void composed_in_double(Table& ops, const std::string& name, bool in_place, Function fn) {
+  unary(ops, name, promoted_float({"self"}), in_place).expand([fn = std::move(fn)](Builder& b, const Call& c) {
+    const DType d = c.tensor("self").dtype;
+    return b.cast(fn(b, b.cast(c.value("self"), DType::F64)), is_float(d) ? d : DType::F32);
+  });
+}
 
 Values filled(Builder& b, const Call& c) {
   Values out;

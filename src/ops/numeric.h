@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <vector>
 
 #include "ops/build.h"
@@ -26,6 +27,19 @@ Values var_mean(Builder& b, ValueId x, const Axes& axes, double correction, bool
 ValueId vector_norm(Builder& b, ValueId x, double p, const Axes& axes, bool keepdim);
 ValueId log_sum_exp(Builder& b, ValueId x, const Axes& axes, bool keepdim);
 ValueId matmul(Builder& b, ValueId x, ValueId y);
+ValueId neg(Builder& b, ValueId x);
+ValueId both(Builder& b, ValueId x, ValueId y);                                 // logical_and
+ValueId either(Builder& b, ValueId x, ValueId y);                               // logical_or
+ValueId compare(Builder& b, std::string_view op, ValueId x, const Arg& y);      // "lt" with a number or a tensor
+ValueId polynomial(Builder& b, ValueId x, const std::vector<double>& factors);  // highest power first, at least two
+
+// An entry for a function of one tensor, with its in-place form.
+Def unary(Table& ops, const std::string& name, DTypeRule dtype, bool in_place = true);
+// A function of floats computed in f32, or in f64 for f64; integers count as f32.
+using Function = std::function<ValueId(Builder&, ValueId)>;
+void composed(Table& ops, const std::string& name, bool in_place, Function fn);
+// The same, computed in f64 where f32 is too coarse on the way.
+void composed_in_double(Table& ops, const std::string& name, bool in_place, Function fn);
 
 // Zeros for every result of the call: what is computed of tensors without elements.
 Values filled(Builder& b, const Call& c);

@@ -43,6 +43,8 @@ void define_prims(Table& ops) {
     ops.define(schema).infer(nothing).side_effect();
   ops.define("prim::alloc() -> Any").defines_symbols();  // a tensor's memory, or the place of a number: its symbol
   ops.define("prim::number(Scalar value) -> Scalar");    // a copy, which keeps its value when an operand is assigned
+  // Runs a lowered module (`&k` of the method) in its backend's delegate. Inputs are tensors and numbers.
+  ops.define("executorch::call_delegate(Any lowered_module, Any[] inputs) -> Any[]").side_effect().defines_symbols().any_layout();
   // Writes row `index` of `to`.
   ops.define("executorch_prim::et_copy_index.tensor(Tensor to, Tensor from, SymInt index) -> ()")
       .infer(nothing)

@@ -15,12 +15,14 @@ void register_all() {
     define_elementwise(ops);
     define_division(ops);
     define_math(ops);
+    define_special(ops);
     define_rnn(ops);
     define_quantized(ops);
     define_activations(ops);
     define_views(ops);
     define_copies(ops);
     define_reduce(ops);
+    define_running(ops);
     define_linear(ops);
     define_attention(ops);
     define_norm(ops);
@@ -34,6 +36,12 @@ void register_all() {
     define_joins(ops);
     define_create(ops);
     define_resize(ops);
+    define_grid(ops);
+    define_matrix(ops);
+    define_stats(ops);
+    define_windows(ops);
+    define_others(ops);
+    define_out_forms(ops);  // of all above
   });
 }
 

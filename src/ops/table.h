@@ -14,12 +14,14 @@ void define_dim_order(Table&);     // dim_order_ops.*
 void define_elementwise(Table&);
 void define_division(Table&);  // with rounding, remainders, powers
 void define_math(Table&);      // functions of one number
+void define_special(Table&);   // gamma, Bessel, gcd, nextafter
 void define_rnn(Table&);
 void define_quantized(Table&);
 void define_activations(Table&);
 void define_views(Table&);
 void define_copies(Table&);  // to, clone, contiguous, copy, ...
 void define_reduce(Table&);
+void define_running(Table&);  // cumsum, cummax, trapezoid
 void define_linear(Table&);
 void define_attention(Table&);
 void define_norm(Table&);
@@ -33,5 +35,11 @@ void define_sort(Table&);
 void define_joins(Table&);
 void define_create(Table&);
 void define_resize(Table&);
+void define_grid(Table&);     // grid_sampler, affine_grid
+void define_matrix(Table&);   // determinants, inverses, Cholesky, powers
+void define_stats(Table&);    // quantiles, covariance, gradient
+void define_windows(Table&);  // hann_window, linspace of tensors
+void define_others(Table&);   // deprecated names, helpers of torch's decompositions
+void define_out_forms(Table&);
 
 }  // namespace edgec::ops

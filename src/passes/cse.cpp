@@ -24,6 +24,7 @@ size_t hash_of(const Arg& a) {
     size_t operator()(MemoryFormat f) const { return 200 + static_cast<size_t>(f); }
     size_t operator()(ConstId c) const { return c.index * 37u + 3; }
     size_t operator()(GraphId c) const { return c.index * 41u + 4; }
+    size_t operator()(LoweredId c) const { return c.index * 43u + 7; }
     size_t operator()(const ArgList& l) const {
       size_t h = l.size();
       for (const Arg& a : l) h = mix(h, hash_of(a));

@@ -21,7 +21,7 @@ bool runs(const OpDef& op) {
 
 class Decomposer {
  public:
-  Decomposer(Graph& g, PassContext& cx) : rw_(g), g_(g), cx_(cx), budget_(200'000 + 200 * g.node_count()) {}
+  Decomposer(const Method& m, Graph& g, PassContext& cx) : rw_(g), m_(m), g_(g), cx_(cx), budget_(200'000 + 200 * g.node_count()) {}
 
   void run() {
     for (NodeId id = g_.first(); id;) id = visit(id);
@@ -40,6 +40,7 @@ class Decomposer {
     rw_.refresh(id);
     const Node& n = g_.node(id);
     const NodeId next = n.next;
+    if (cx_.keeps_whole && cx_.keeps_whole(m_, g_, id)) return next;
     if (n.op->expand) {
       if (budget_-- == 0) {
         cx_.diag.error(n.loc, fmt::format("operator {} expands without end", n.op->name()), "this is a bug in edgec; please report it");
@@ -64,6 +65,7 @@ class Decomposer {
       }
     }
     bound_by_entry(id);
+    if (g_.node(id).op->user && g_.node(id).op->known) check_declaration(g_.node(id));
     if (!runs(*g_.node(id).op)) {
       Missing& m = missing[g_.node(id).op->name()];
       if (m.uses++ == 0) m.first = g_.node(id).loc;
@@ -92,6 +94,19 @@ class Decomposer {
     }
   }
 
+  // What a user's declaration says of a call must be what the model was exported with.
+  void check_declaration(const Node& n) {
+    const auto types = infer(g_, *n.op, n.args);
+    if (!types) return cx_.diag.error(n.loc, fmt::format("{}: {}", n.op->name(), types.failure().message));
+    for (size_t i = 0; i < n.results.size() && i < types->size(); ++i) {
+      const TensorType &recorded = g_.tensor(n.results[i]), &said = (*types)[i].tensor;
+      bool same = recorded.dtype == said.dtype && recorded.rank() == said.rank();
+      for (size_t d = 0; same && d < said.rank(); ++d) same = sym::equal(recorded.sizes[d], said.sizes[d]) != sym::Proof::No;
+      if (!same)
+        cx_.diag.error(n.loc, fmt::format("{} gives {} by its declaration, and {} in the model", n.op->name(), str(said), str(recorded)));
+    }
+  }
+
   // A size that the data decide may have no useful upper bound in the archive; the operator's entry knows one.
   void bound_by_entry(NodeId id) {
     const Node& n = g_.node(id);
@@ -112,6 +127,7 @@ class Decomposer {
   static bool is_open(Dim d) { return d.kind() == sym::Kind::Symbol && sym::upper_bound(d).value_or(INT64_MAX) > INT32_MAX; }
 
   Rewriter rw_;
+  const Method& m_;
   Graph& g_;
   PassContext& cx_;
   size_t budget_;
@@ -121,9 +137,9 @@ class Decomposer {
 
 Status decompose(Program& p, PassContext& cx) {
   std::map<std::string, Decomposer::Missing> missing;
-  EDGEC_TRY_VOID(for_each_graph(p, [&](Method&, Graph& g) -> Status {
+  EDGEC_TRY_VOID(for_each_graph(p, [&](Method& method, Graph& g) -> Status {
     remove_dead_nodes(g);
-    Decomposer d(g, cx);
+    Decomposer d(method, g, cx);
     d.run();
     for (auto& [name, m] : d.missing) {
       auto& all = missing[name];
@@ -133,7 +149,9 @@ Status decompose(Program& p, PassContext& cx) {
     return {};
   }));
   for (const auto& [name, m] : missing)
-    cx.diag.error(m.first, fmt::format("operator {} is not supported ({} {})", name, m.uses, m.uses == 1 ? "use" : "uses"));
+    cx.diag.error(
+        m.first, fmt::format("operator {} is not supported ({} {})", name, m.uses, m.uses == 1 ? "use" : "uses"),
+        name.starts_with("aten.") ? "" : "an operator of a library of your own is declared with --ops FILE (docs/user-operators.md)");
   EDGEC_TRY_VOID(outcome(cx));
   p.stage = Stage::Core;
   return {};

@@ -18,26 +18,14 @@ const passes::PassInfo* Extensions::find_pass(std::string_view name) const {
   return it == passes_.end() ? nullptr : &*it;
 }
 
-const Backend* Extensions::find_backend(std::string_view name) const {
+std::shared_ptr<const Backend> Extensions::find_backend(std::string_view name) const {
   auto it = std::find_if(backends_.begin(), backends_.end(), [&](const auto& b) { return b->name() == name || b->id() == name; });
-  return it == backends_.end() ? nullptr : it->get();
+  return it == backends_.end() ? nullptr : *it;
 }
 
 const MemoryPlanner* Extensions::find_planner(std::string_view name) const {
   auto it = std::find_if(planners_.begin(), planners_.end(), [&](const auto& p) { return p->name() == name; });
   return it == planners_.end() ? nullptr : it->get();
-}
-
-CompileSpec compile_spec(std::string key, std::string_view text) {
-  CompileSpec out{std::move(key), {}};
-  for (char c : text) out.value.push_back(static_cast<std::byte>(c));
-  return out;
-}
-
-std::optional<std::string> spec_text(const CompileSpecs& specs, std::string_view key) {
-  for (const CompileSpec& s : specs)
-    if (s.key == key) return std::string(reinterpret_cast<const char*>(s.value.data()), s.value.size());
-  return std::nullopt;
 }
 
 }  // namespace edgec

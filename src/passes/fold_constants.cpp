@@ -1,15 +1,19 @@
 #include <algorithm>
+#include <cmath>
 #include "passes/registry.h"
 
 #include <edgec/rewriter.h>
 
 // %t = aten.permute(%w, [1, 0])   ->   %t = prim.constant(#k)     %w a weight: the same bytes with other strides
+// %c = aten._to_copy(%w, dtype=f32)   ->   %c = prim.constant(#k)     up to a limit: the program has both where both are used
 // %z = aten.full([], 0.5)         ->   %z = prim.constant(#k)     small tensors of one number
 namespace edgec::passes {
 namespace {
 
 constexpr int64_t kMaxFullElements = 64;         // larger ones are cheaper made at run time than stored
 constexpr int64_t kMaxGatherBytes = 64ll << 20;  // a reshape that strides cannot say copies the weight
+constexpr int64_t kMaxGrowth = 4 << 10;          // bytes that casts may add to a method's weights
+constexpr int64_t kMaxExactInteger = 1ll << 53;  // as f64
 
 std::optional<std::vector<int64_t>> static_sizes(const TensorType& t) {
   std::vector<int64_t> out;
@@ -89,7 +93,41 @@ std::optional<TensorData> filled(const Graph& g, const Node& n) {
   return make_tensor_data(t.dtype, *sizes, std::move(bytes));
 }
 
-std::optional<TensorData> folded(const Method& m, const Graph& g, const Node& n) {
+// A weight in another dtype, when every element has a value there. `growth`: bytes that may still be added to the program.
+std::optional<TensorData> cast(const TensorData& x, const Call& c, DType to, int64_t& growth) {
+  const auto* format = std::get_if<MemoryFormat>(&c.arg("memory_format").state);
+  const int64_t bytes = x.numel() * static_cast<int64_t>(size_of(to)), more = std::max<int64_t>(bytes - x.nbytes(), 0);
+  const bool rounds_twice = is_half(to) && x.dtype != DType::F32 && !is_half(x.dtype);
+  if ((format && *format != MemoryFormat::Preserve && *format != MemoryFormat::Contiguous) || is_complex(to) || is_complex(x.dtype) ||
+      rounds_twice || more > growth || bytes > kMaxGatherBytes)
+    return std::nullopt;
+  const auto from = gather(x);
+  std::vector<std::byte> made;
+  made.reserve(static_cast<size_t>(bytes));
+  for (int64_t i = 0; i < x.numel(); ++i) {
+    if (is_float(x.dtype)) {
+      const double v = read_element(from, x.dtype, i);
+      if (is_float(to)) {
+        append_element(made, to, v);
+      } else {
+        if (!(std::abs(v) < kMaxExactInteger)) return std::nullopt;  // torch leaves open what it gives
+        append_integer(made, to, to == DType::Bool ? v != 0 : static_cast<int64_t>(v));
+      }
+    } else {
+      const int64_t v = read_integer(from, x.dtype, i);
+      if (!is_float(to)) {
+        append_integer(made, to, to == DType::Bool ? v != 0 : v);
+      } else {
+        if (v > kMaxExactInteger || v < -kMaxExactInteger) return std::nullopt;  // would round twice
+        append_element(made, to, static_cast<double>(v));
+      }
+    }
+  }
+  growth -= more;
+  return make_tensor_data(to, x.sizes, std::move(made));
+}
+
+std::optional<TensorData> folded(const Method& m, const Graph& g, const Node& n, int64_t& growth) {
   if (n.results.size() != 1 || !g.type(n.results[0]).is_tensor()) return std::nullopt;
   const std::string& op = n.op->name();
   if (op == "aten.full") return filled(g, n);
@@ -97,6 +135,7 @@ std::optional<TensorData> folded(const Method& m, const Graph& g, const Node& n)
   const TensorData* x = m.constant_of(g, n.args[0].value());
   if (!x) return std::nullopt;
   const Call c(g, *n.op, n.args);
+  if (op == "aten._to_copy") return cast(*x, c, g.tensor(n.results[0]).dtype, growth);
   if (op == "aten.permute") return permuted(*x, c);
   if (op == "aten.select.int") return windowed(*x, c, true);
   if (op == "aten.slice.Tensor") return windowed(*x, c, false);
@@ -109,11 +148,13 @@ std::optional<TensorData> folded(const Method& m, const Graph& g, const Node& n)
 
 Status fold_constants(Program& p, PassContext&) {
   const OpDef& constant = Registry::global().get("prim.constant");
+  std::unordered_map<const Method*, int64_t> growth;
   return for_each_graph(p, [&](Method& m, Graph& g) -> Status {
+    int64_t& left = growth.try_emplace(&m, kMaxGrowth).first->second;
     Rewriter rw(g);
     for (NodeId id : g.nodes_in_order()) {
       rw.refresh(id);
-      auto data = folded(m, g, g.node(id));
+      auto data = folded(m, g, g.node(id), left);
       if (!data) continue;
       const Value& old = g.value(g.node(id).results[0]);
       const ConstId k = m.add_constant(old.name, *std::move(data));

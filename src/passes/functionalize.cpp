@@ -257,9 +257,41 @@ class Functionalizer {
     return steps;
   }
 
+  // torch.add(x, y, out=z): the plain call, whose results are written. An `out` of other sizes takes the result's.
+  void visit_out(NodeId id, const Node& before) {
+    const Node now = g_.node(id);
+    const Schema& schema = now.op->schema();
+    const OpDef& plain = Registry::global().get(now.op->functional);
+    std::vector<ValueId> targets;
+    for (size_t i = 0; i < schema.params.size(); ++i)
+      if (schema.params[i].written) for_each_value(before.args[i], [&](const ValueId& v) { targets.push_back(v); });
+    std::vector<Arg> args;
+    for (const Param& p : plain.schema().params) {
+      const int i = schema.find(p.name);
+      const bool wants_dtype = i < 0 && p.name == "dtype" && !targets.empty();
+      args.push_back(i >= 0 ? now.args[static_cast<size_t>(i)] : wants_dtype ? Arg(g_.tensor(targets[0]).dtype) : default_arg(p));
+    }
+    Builder b(g_, before.loc, id);
+    const auto made = b.call_all(plain.name(), std::move(args));
+    for (size_t i = 0; i < targets.size() && i < made.size() && !b.failed(); ++i) {
+      const ValueId value = b.cast(made[i], g_.tensor(targets[i]).dtype);
+      auto view = views_.find(targets[i]);
+      if (b.failed() || view == views_.end()) continue;
+      if (!view->second.chain.empty() && b.tensor(value).sizes != g_.tensor(targets[i]).sizes)
+        b.fail(now.op->name() + " gives other sizes than the view that it writes to has");
+      else
+        write(targets[i], value, b);
+    }
+    check(b, before.loc);
+    for (size_t i = 0; i < before.results.size() && i < targets.size(); ++i)
+      if (auto it = views_.find(targets[i]); it != views_.end()) views_[before.results[i]] = View(it->second);
+    g_.erase(id);
+  }
+
   void visit_write(NodeId id, const Node& before) {
     const Node now = g_.node(id);
     const Schema& schema = now.op->schema();
+    if (!schema.params[0].written && !now.op->functional.empty()) return visit_out(id, before);
     const std::string name = now.op->name();
     // "aten.add_.Tensor" -> "aten.add.Tensor"
     std::string functional = name;
@@ -267,19 +299,28 @@ class Functionalizer {
     const size_t underscore = (op_end == std::string::npos ? functional.size() : op_end) - 1;
     if (functional[underscore] == '_') functional.erase(underscore, 1);
     if (!now.op->functional.empty()) functional = now.op->functional;
-    const ValueId target = before.args[0].value();
+    const OpDef* op = Registry::global().find(functional);
+    const size_t first_written = op && !op->kernel_writes.empty() ? op->kernel_writes[0] : 0;
+    const ValueId target = before.args[first_written].value();
     if (functional == "aten.detach" || functional == "aten.requires_grad") {
       alias_results(before, target);
       g_.erase(id);
       return;
     }
-    const OpDef* op = Registry::global().find(functional);
     if (functional == name || !op || op->schema().params.size() != schema.params.size()) {
       cx_.diag.error(before.loc, fmt::format("operator {} writes in place and is not supported", name));
       return;
     }
     if (op->schema().is_view()) return visit_view_in_place(id, before, *op);
     Builder b(g_, before.loc, id);
+    if (!op->kernel_writes.empty()) {  // of several arguments, in any place
+      const auto values = b.call_all(functional, now.args);
+      for (size_t k = 0; k < op->kernel_writes.size() && !b.failed(); ++k)
+        if (const Arg& written = before.args[op->kernel_writes[k]]; written.is_value()) write(written.value(), values[k], b);
+      check(b, before.loc);
+      alias_results(before, target);
+      return g_.erase(id);
+    }
     const ValueId old = now.args[0].value();
     ValueId value = b.call(functional, now.args);
     if (!b.failed() && b.tensor(value).sizes != b.tensor(old).sizes) value = b.expand(value, b.tensor(old).sizes);

@@ -31,7 +31,10 @@ class Regions {
       next = g_.next(id);
       rw.refresh(id);
       const Node n = g_.node(id);  // a copy: the graph grows
-      if (n.op->schema().name.starts_with("auto_functionalized") && n.op->schema().ns == "higher_order") report(n);
+      if (n.op->schema().name.starts_with("auto_functionalized") && n.op->schema().ns == "higher_order") {
+        any = undo_auto_functionalized(rw, id, n) || any;
+        continue;
+      }
       if (!is_region(*n.op)) continue;
       const auto at = std::find_if(n.args.begin(), n.args.end(), [](const Arg& a) { return a.is_graph(); });
       if (at == n.args.end()) continue;  // reported by decompose
@@ -60,10 +63,56 @@ class Regions {
   }
 
  private:
-  // A custom operator that writes to its arguments; the ones that the table knows are never wrapped like this.
-  void report(const Node& n) {
-    const auto* op = n.args.empty() ? nullptr : std::get_if<std::string>(&n.args[0].state);
-    cx_.diag.error(n.loc, fmt::format("operator {} is not supported", op ? *op : n.op->name()));
+  // auto_functionalized("my.f", x=%x, ...) and auto_functionalized_v2("my.f", _x_base_index=0, _all_bases=[%x], ...): a custom operator
+  // that writes to its arguments, as a call that gives (its results, then) the new values of the arguments or bases. True when it was
+  // replaced.
+  bool undo_auto_functionalized(Rewriter& rw, NodeId id, const Node& n) {
+    const auto* wrapped = n.args.empty() ? nullptr : std::get_if<std::string>(&n.args[0].state);
+    std::string name = wrapped ? *wrapped : n.op->name();
+    if (name.starts_with("torch.ops.")) name.erase(0, 10);
+    const OpDef* op = Registry::global().find(name);
+    const OpDef* functional = op ? Registry::global().find(op->functional) : nullptr;
+    if (!functional || functional->kernel_writes.empty()) {
+      cx_.diag.error(n.loc, fmt::format("operator {} is not supported", name),
+                     "an operator of a library of your own is declared with --ops FILE (docs/user-operators.md)");
+      return false;
+    }
+    NamedArgs given, named;
+    for (size_t i = 1; i < n.args.size(); ++i) given.emplace_back(n.op->schema().params[i].name, n.args[i]);
+    const auto find = [&](const std::string& key) -> const Arg* {
+      for (const auto& [k, a] : given)
+        if (k == key) return &a;
+      return nullptr;
+    };
+    const Arg* bases = find("_all_bases");
+    std::vector<size_t> results;  // of the node, by written parameter
+    const auto& params = functional->schema().params;
+    for (size_t k = 0; k < params.size(); ++k) {
+      const auto& writes = functional->kernel_writes;
+      const auto written = std::find(writes.begin(), writes.end(), k);
+      const Arg* index = find("_" + params[k].name + "_base_index");
+      if (const Arg* direct = find(params[k].name)) {
+        named.emplace_back(params[k].name, *direct);
+        if (written != writes.end()) results.push_back(1 + results.size());
+      } else if (written != writes.end() && bases && bases->is_list() && index && index->is_expr()) {
+        const auto base = static_cast<size_t>(index->expr().constant().value_or(-1));
+        if (base >= bases->list().size() || find("_" + params[k].name + "_size") || find("_" + params[k].name + "_slice_dim")) break;
+        named.emplace_back(params[k].name, bases->list()[base]);
+        results.push_back(1 + base);
+      }
+    }
+    auto args = bind_args(*functional, {}, named);
+    Builder b(g_, n.loc, id);
+    const bool whole = args && results.size() == functional->kernel_writes.size() &&
+                       std::all_of(results.begin(), results.end(), [&](size_t r) { return r < n.results.size(); });
+    const auto made = whole ? b.call_all(functional->name(), *std::move(args)) : std::vector<ValueId>{};
+    if (!whole || b.failed()) {
+      cx_.diag.error(n.loc, fmt::format("{} of {} writes to a view or leaves out an argument, which is not supported", n.op->name(), name));
+      return false;
+    }
+    for (size_t k = 0; k < results.size(); ++k) rw.replace(n.results[results[k]], made[k]);
+    g_.erase(id);
+    return true;
   }
 
   void cast_to_recorded(Graph& g) {

@@ -2,7 +2,7 @@
 #include "passes/registry.h"
 
 // %b = aten.clone(%a)   ->   uses of %b become uses of %a, when dtype and sizes agree.
-// A view of a view is a view of the first tensor; likewise for permutations.
+// A view of a view is a view of the first tensor; likewise for permutations. Permutations of dims of size 1 are views.
 namespace edgec::passes {
 namespace {
 
@@ -36,6 +36,23 @@ std::optional<ValueId> value_it_forwards(const Graph& g, const Node& n) {
   return std::nullopt;
 }
 
+// A permutation that moves no dim but those of size 1 leaves every element where it is.
+void permute_as_view(Graph& g, NodeId id) {
+  Node& n = g.node(id);
+  if (n.op->name() != "aten.permute") return;
+  const TensorType& x = g.tensor(n.args[0].value());
+  const auto rank = static_cast<int64_t>(x.rank());
+  int64_t last = -1;
+  for (int64_t o : Call(g, *n.op, n.args).integers("dims")) {
+    const int64_t d = o < 0 ? o + rank : o;
+    if (x.sizes[static_cast<size_t>(d)] == Dim(1)) continue;
+    if (d < last) return;
+    last = d;
+  }
+  n.op = &Registry::global().get("aten.view");
+  n.args = {n.args[0], g.tensor(n.results[0]).sizes};
+}
+
 // view(view(x)) and permute(permute(x)) look through to x.
 void look_through(Graph& g, NodeId id) {
   Node& n = g.node(id);
@@ -66,6 +83,7 @@ Status remove_noop(Program& p, PassContext&) {
     Rewriter rw(g);
     for (NodeId id : g.nodes_in_order()) {
       rw.refresh(id);
+      permute_as_view(g, id);
       look_through(g, id);
       if (auto same = value_it_forwards(g, g.node(id))) rw.replace_node(id, std::array{*same});
     }

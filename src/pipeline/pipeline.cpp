@@ -1,15 +1,17 @@
 #include "pipeline/pipeline.h"
 #include "passes/registry.h"
+#include "pipeline/stopwatch.h"
+#include "pipeline/to_backend.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <iterator>
 
 #include "emit/verify.h"
 #include "memory/share_state.h"
 #include "ops/table.h"
+#include "ops/user_ops.h"
 #include "pt2/read.h"
 #include "support/mapped_file.h"
 #include "support/output_file.h"
@@ -18,27 +20,17 @@
 namespace edgec::pipeline {
 namespace {
 
-class Stopwatch {
- public:
-  Stopwatch(std::vector<Timing>& to, std::string what) : to_(to), what_(std::move(what)), start_(Clock::now()) {}
-  ~Stopwatch() { to_.push_back({std::move(what_), std::chrono::duration<double>(Clock::now() - start_).count()}); }
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
-
- private:
-  using Clock = std::chrono::steady_clock;
-  std::vector<Timing>& to_;
-  std::string what_;
-  Clock::time_point start_;
-};
+constexpr std::string_view kPartition = "partition";  // the step between passes in which regions become delegates
 
 // The order of passes on the way to Exec. Clean-up runs again after decomposition has made its nodes.
 // clang-format off
 constexpr std::string_view kOrder[] = {
     "inline-regions", "resolve-symbols", "functionalize",                                               // -> Functional
     "bind-weights", "decompose",                                                                        // -> Core
-    "fuse-linear", "fold-constants", "remove-noop", "cse", "remove-dead", "unify-dtypes", "cse", "dim-order",  // -> Edge
-    "remove-dead", "inline-control-flow", "write-back", "materialize-symbols", "remove-dead"};          // -> Exec
+    "fuse-quantized", "quantized-io", "fuse-linear", "fold-constants", "remove-noop", "cse", "remove-dead", "unify-dtypes", "cse", "fold-constants", "dim-order",  // -> Edge
+    "remove-dead", kPartition,                                                                          // -> Backend
+    "inline-control-flow", "write-back", "materialize-symbols", "remove-dead",                           // -> Exec
+    "split-slopes", "split-rows", "reorder", "alias-views", "place-results", "write-in-place", "concat-in-place", "reuse-operands"};          // less memory to plan
 // clang-format on
 
 constexpr int64_t kLargeArena = 1 << 20;  // below it nobody minds
@@ -109,7 +101,9 @@ std::string symbol_warnings(const std::vector<memory::Plan>& plans, const Progra
 }  // namespace
 
 bool is_lever(std::string_view pass) {
-  constexpr std::string_view kLevers[] = {"bind-weights", "fuse-linear", "remove-noop", "fold-constants", "cse", "remove-dead"};
+  constexpr std::string_view kLevers[] = {"bind-weights",   "fuse-linear",   "fuse-quantized", "remove-noop",     "split-slopes",
+                                          "fold-constants", "cse",           "remove-dead",    "reorder",         "split-rows",
+                                          "alias-views",    "place-results", "write-in-place", "concat-in-place", "reuse-operands"};
   return std::find(std::begin(kLevers), std::end(kLevers), pass) != std::end(kLevers);
 }
 
@@ -129,11 +123,26 @@ Result<std::unique_ptr<Program>> load(const std::vector<std::pair<std::string, s
 Status lower_to(Program& program, Stage stage, const Options& options, Outcome& out) {
   passes::PassContext cx;
   cx.guards = options.guards;
+  cx.quantized_io = options.quantized_io;
+  cx.alloc_graph_input = options.plan.alloc_graph_input;
+  cx.alloc_graph_output = options.plan.alloc_graph_output;
+  cx.keeps_whole = keeps_whole(options);
   EDGEC_TRY_VOID(apply_bounds(program, options));
   if (options.on_stage) EDGEC_TRY_VOID(options.on_stage(program.stage, program));
   const Stage start = program.stage;
   Stage reported = start;
   for (std::string_view name : kOrder) {
+    if (name == kPartition) {
+      if (stage < Stage::Backend) break;
+      if (program.stage < Stage::Backend) {
+        if (options.on_stage) EDGEC_TRY_VOID(options.on_stage(program.stage, program));
+        EDGEC_TRY_VOID(run_user_passes(program, options.passes, cx, out.timings));
+        EDGEC_TRY_VOID(to_backend(program, options, cx, out));
+      }
+      if (program.stage == Stage::Backend) EDGEC_TRY_VOID(run_user_passes(program, options.passes, cx, out.timings));
+      if (stage == Stage::Backend) break;
+      continue;
+    }
     const passes::PassInfo* pass = passes::find_pass(name);
     if (pass->to < start || (pass->to == start && pass->from < start)) continue;  // done before
     if (is_lever(name) && options.disabled_passes.count(std::string(name))) continue;
@@ -171,7 +180,7 @@ Result<Outcome> compile(Program& program, const Options& options) {
     EDGEC_TRY(out.emitted, emit::lower(program));
   }
   Stopwatch watch(out.timings, "check");
-  if (auto faults = pte::faults(out.emitted.program); !faults.empty())
+  if (auto faults = pte::faults(out.emitted.program, {.more_operators = ops::user_kernels()}); !faults.empty())
     return internal_error(fmt::format("the program made is wrong (a bug in edgec, please report it):\n  {}", fmt::join(faults, "\n  ")));
   return out;
 }

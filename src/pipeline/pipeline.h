@@ -8,6 +8,7 @@
 
 #include "emit/lower.h"
 #include "memory/plan.h"
+#include "partition/partition.h"
 #include "passes/registry.h"
 
 // The compiler in one function: every stage is a line of `compile`.
@@ -17,8 +18,12 @@ struct Options {
   std::map<std::string, int64_t> bounds;  // upper bounds of symbols that the model leaves open
   std::optional<int64_t> bound_all;       // the same for all of them
   bool guards = true;                     // range checks at the program's start
+  bool quantized_io = false;              // integers at the border where the model quantizes there
   std::set<std::string> disabled_passes;
-  bool verify_every_pass = false;  // the stage's rules after each pass, not only at the end of each stage
+  bool verify_every_pass = false;                                // the stage's rules after each pass, not only at the end of each stage
+  std::vector<std::shared_ptr<const Partitioner>> partitioners;  // asked in turn
+  bool whole_graph = false;                                      // the first one takes all
+  std::vector<passes::PassInfo> passes;                          // the user's, on the Edge or the Backend graph
   memory::PlanningOptions plan;
   pte::WriteOptions write;
   std::function<Status(Stage, const Program&)> on_stage;  // dumps; called when a stage is reached
@@ -33,6 +38,7 @@ struct Timing {
 struct Outcome {
   emit::Emitted emitted;
   std::vector<memory::Plan> plans;  // one a method
+  partition::Report partition;
   std::vector<Timing> timings;
   std::string warnings;
 };

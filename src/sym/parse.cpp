@@ -48,7 +48,7 @@ constexpr Function kFunctions[] = {
 
 class Parser {
  public:
-  Parser(std::string_view text, Context& cx) : text_(text), cx_(cx), work_(cx) {}
+  Parser(std::string_view text, Context& cx, const NameLookup* names = nullptr) : text_(text), cx_(cx), names_(names), work_(cx) {}
 
   Result<Expr> whole_text() {
     if (text_.size() > kMaxText) return fail("it is longer than 1 MB");
@@ -219,6 +219,10 @@ class Parser {
       return invalid();
     }
     if (peek() == '(') return call(word);
+    if (names_) {
+      if (auto known = (*names_)(word)) return *known;
+      return fail(fmt::format("there is no '{}'", excerpt(word)));
+    }
     if (auto symbol = cx_.find_symbol(word)) return *symbol;
     if (!is_symbol_name(word)) return fail(fmt::format("'{}' cannot be a symbol", excerpt(word)));
     return cx_.symbol(word);
@@ -257,6 +261,7 @@ class Parser {
 
   std::string_view text_;
   Context& cx_;
+  const NameLookup* names_;  // null: names are symbols
   WorkLimit work_;
   size_t at_ = 0;
   int depth_ = 0;
@@ -266,5 +271,7 @@ class Parser {
 }  // namespace
 
 Result<Expr> parse(std::string_view text, Context& cx) { return Parser(text, cx).whole_text(); }
+
+Result<Expr> parse(std::string_view text, Context& cx, const NameLookup& names) { return Parser(text, cx, &names).whole_text(); }
 
 }  // namespace edgec::sym

@@ -55,6 +55,8 @@ void references(const CheckedGraph& c) {
   auto visit = [&](auto& self, NodeId id, const Arg& a) -> void {
     if (auto* k = std::get_if<ConstId>(&a.state); k && k->index >= c.method.constants.size())
       c.fault(id, fmt::format("no constant #{}", k->index));
+    if (auto* l = std::get_if<LoweredId>(&a.state); l && l->index >= c.method.lowered.size())
+      c.fault(id, fmt::format("no lowered module &{}", l->index));
     if (auto* s = std::get_if<GraphId>(&a.state); s && (s->index >= c.graph.subgraphs.size() || !c.graph.subgraphs[s->index]))
       c.fault(id, fmt::format("no subgraph {}", s->index));
     if (a.is_list())

@@ -3,7 +3,7 @@
 
   cli_test.py [--edgec FILE] [--plugins FOLDER] [unittest options, e.g. Compile.test_bounds]
 """
-import json, os, pathlib, resource, signal, subprocess, sys, tempfile, time, unittest, zipfile
+import array, ast, json, os, pathlib, resource, signal, subprocess, sys, tempfile, time, unittest, zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests/models/data"
@@ -88,6 +88,72 @@ class General(Case):
 
 class Compile(Case):
     MODEL = DATA / "mlp/model.pt2"
+
+    def test_operators_that_write(self):
+        ops = self.tmp / "ops.txt"
+        ops.write_text("my::decay_(Tensor(a!) state, Tensor x, float rate) -> ()\n  kernel: my::decay_\n")
+        for name in ("writing_op", "writing_op_core"):  # as called, and in auto_functionalized
+            model, pte = ROOT / f"tests/cli/data/{name}.pt2", self.tmp / f"{name}.pte"
+            self.ends(1, "compile", model, "-o", pte, says=["my.decay_", "--ops FILE"])
+            self.ends(0, "compile", model, "-o", pte, "--ops", ops, "--verify-passes")
+            self.ends(0, "verify", model, pte, "--ops", ops)
+            self.assertEqual(self.ends(0, "inspect", pte).stdout.decode().count(" my::decay_("), 2)
+
+    def test_quantized_io(self):
+        """The caller quantizes by the numbers of the constant methods; the results are those of the float program within one step."""
+        def read(path):
+            data = path.read_bytes()
+            at = 10 + int.from_bytes(data[8:10], "little")
+            header = ast.literal_eval(data[10:at].decode())
+            return header, list(array.array({"<f4": "f", "|i1": "b"}[header["descr"]], data[at:]))
+
+        def number(method):
+            self.ends(0, "run", pte, "--method", method, "--inputs", "", "--output-dir", self.tmp / method)
+            return json.loads((self.tmp / method / "outputs.json").read_text())["calls"][0]["outputs"][0]["value"]
+
+        name = "q_linear_static"
+        pte = self.program(name, "--quantized-io", "--verify-passes")
+        self.ends(0, "verify", DATA / name / "model.pt2", pte)
+        header, values = read(DATA / name / "inputs/0.npy")
+        scale, zp, low, high = (number(f"forward_input0_{key}") for key in ("scale", "zp", "quant_min", "quant_max"))
+        self.assertEqual(number("forward_input0_dtype"), 1)  # int8
+        integers = array.array("b", [int(min(max(round(v / scale) + zp, low), high)) for v in values])
+        text = str({**header, "descr": "|i1"}).ljust(117) + "\n"
+        (self.tmp / "q.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode() + integers.tobytes())
+        self.ends(1, "run", pte, "--inputs", DATA / name / "inputs/0.npy", says="int8")
+        self.ends(0, "run", pte, "--inputs", self.tmp / "q.npy", "--output-dir", self.tmp / "q")
+        header, results = read(self.tmp / "q/0/0.npy")
+        self.assertEqual(header["descr"], "|i1")
+        scale, zp = number("forward_output0_scale"), number("forward_output0_zp")
+        for got, wanted in zip(results, read(DATA / name / "expected/0.npy")[1], strict=True):
+            self.assertLessEqual(abs((got - zp) * scale - wanted), 1.001 * scale)
+        self.ends(1, "compile", DATA / name / "model.pt2", "-o", pte, "--quantized-io", "--constant", "forward_input0_zp=1",
+                  says="forward_input0_zp")
+        plain = self.program(name)  # not asked for
+        self.ends(0, "run", plain, "--inputs", DATA / name / "inputs/0.npy", "--output-dir", self.tmp / "f")
+
+    USER_OPS = """# a comment
+my::scaled(Tensor x, Tensor w, int n, float scale=1.0) -> Tensor
+  shape: x.shape[0], x.shape[1] * n
+  dtype: x
+  kernel: my::scaled.out
+"""
+
+    def test_user_operators(self):
+        model, pte, ops = ROOT / "tests/cli/data/user_op.pt2", self.tmp / "u.pte", self.tmp / "ops.txt"
+        self.ends(1, "compile", model, "-o", pte, says=["my.scaled is not supported", "--ops FILE", "make_data.py"])
+        ops.write_text(self.USER_OPS)
+        self.ends(0, "compile", model, "-o", pte, "--ops", ops)
+        self.ends(1, "verify", pte, says="the runtime has no operator my::scaled.out")
+        self.ends(0, "verify", pte, "--ops", ops)
+        self.ends(0, "verify", model, pte, "--ops", ops)
+        self.assertIn("my::scaled.out", self.ends(0, "inspect", pte).stdout.decode())
+        self.ends(1, "run", pte, "--inputs", "1,2", "--output-dir", self.tmp / "out")
+        ops.write_text(self.USER_OPS.replace("x.shape[1] * n", "x.shape[1]"))
+        self.ends(1, "compile", model, "-o", pte, "--ops", ops, says="f32[s77, 4] by its declaration")
+        ops.write_text(self.USER_OPS.replace("dtype: x", "dtype: y"))
+        self.ends(3, "compile", model, "-o", pte, "--ops", ops, says=['ops.txt:2', 'no tensor parameter "y"'])
+        self.ends(3, "compile", model, "-o", pte, "--ops", self.tmp / "missing")
 
     def test_outputs_that_cannot_be_written(self):
         self.ends(4, "compile", self.MODEL, "-o", "/dev/full")

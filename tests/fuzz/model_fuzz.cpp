@@ -1,4 +1,4 @@
-// Any bytes as the model JSON of an archive: refused as damaged or unsupported, or read to a program that keeps the rules of its stage.
+// Any bytes as the model JSON of an archive: refused as damaged or unsupported, or compiled to a program whose rules hold after every pass.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -57,5 +57,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     check(program.failure());
     return 0;
   }
+  pipeline::Options options;
+  options.bound_all = 64;
+  options.verify_every_pass = true;
+  if (auto compiled = pipeline::compile(**program, options); !compiled) check(compiled.failure());
   return 0;
 }

@@ -1,6 +1,6 @@
 // Runs golden tests. A file is
 //
-//   # run: remove-noop            one or more passes; `verify` and `print` are always there
+//   # run: remove-noop            one or more passes; `verify` and `print` are always there, and `backend:NAME+key=value` partitions
 //   method @forward(%x: f32[2]) { ... }      %y = aten.foo(%x) : f32[2]   # error: what the line is to blame for
 //   # result
 //   method @forward(...) { ... }
@@ -22,6 +22,10 @@
 #include "ops/table.h"
 #include "verify/verify.h"
 #ifdef EDGEC_GOLDEN_PASSES
+#include <edgec/extensions.h>
+
+#include "backends/registry.h"
+#include "partition/partition.h"
 #include "passes/registry.h"
 #endif
 
@@ -110,7 +114,31 @@ void check(Outcome& out) {
 }
 
 #ifdef EDGEC_GOLDEN_PASSES
+// "backend:executor+symints=rank0"
+Status run_backend(std::string_view text, Program& program) {
+  backends::register_all();
+  std::vector<std::pair<std::string, std::string>> options;
+  std::istringstream parts{std::string(text.substr(text.find(':') + 1))};
+  std::string backend;
+  std::getline(parts, backend, '+');
+  for (std::string part; std::getline(parts, part, '+');)
+    options.emplace_back(part.substr(0, part.find('=')), part.substr(part.find('=') + 1));
+  const bool whole = !options.empty() && options.back().first == "whole-graph";
+  if (whole) options.pop_back();
+  const auto found = Extensions::global().find_backend(backend);
+  if (!found) return usage_error("no such backend");
+  EDGEC_TRY(CompileSpecs specs, found->parse_options(options));
+  EDGEC_TRY(auto partitioner, partitioner_for(found, std::move(specs)));
+  partition::Report report;
+  return partition::lower(program, *partitioner, {.whole_graph = whole, .only_method = {}}, report);
+}
+
 void run_pass(const std::string& name, bool first, bool stage_given, Outcome& out) {
+  if (name.starts_with("backend:")) {
+    if (!stage_given) out.program->stage = Stage::Edge;
+    if (Status s = run_backend(name, *out.program); !s) out.errors.push_back(mark_of_failure(s.failure().message));
+    return;
+  }
   const passes::PassInfo* info = passes::find_pass(name);
   if (!info) {
     out.errors.push_back({0, fmt::format("no pass is called {}", name)});
@@ -118,6 +146,7 @@ void run_pass(const std::string& name, bool first, bool stage_given, Outcome& ou
   }
   if (first && !stage_given) out.program->stage = info->from;
   passes::PassContext cx;
+  cx.quantized_io = true;  // for the pass of that name
   Status s = info->fn(*out.program, cx);
   collect(cx.diag, out.errors);
   if (!s && out.errors.empty()) out.errors.push_back(mark_of_failure(s.failure().message));

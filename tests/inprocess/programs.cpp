@@ -1,5 +1,6 @@
 #include "inprocess/programs.h"
-#include "support/mapped_file.h"
+
+#include <edgec/delegates.h>
 
 #include "support/mapped_file.h"
 #include "support/sink.h"
@@ -26,6 +27,7 @@ Result<std::vector<std::byte>> compile(Program& program, const pipeline::Options
 }
 
 Result<runtime::Runner> load(std::vector<std::byte> bytes) {
+  register_delegates();
   EDGEC_TRY(runtime::Runner runner, runtime::Runner::load(MappedFile::of(std::move(bytes))));
   EDGEC_TRY_VOID(runner.load_methods(runner.method_names()));
   return runner;

@@ -37,7 +37,7 @@ std::vector<int64_t> sizes_from(const std::string& text) {
 
 void append_text(std::vector<std::byte>& to, DType dtype, const std::string& number) {
   if (number.find_first_of(".enN") == std::string::npos) return append_integer(to, dtype, std::stoll(number));
-  append_element(to, dtype, std::stod(number));
+  append_element(to, dtype, std::strtod(number.c_str(), nullptr));  // stod refuses subnormal numbers
 }
 
 // "grid SEED LOW HIGH DENOMINATOR [SPECIALS]", "shuffled SEED DENOMINATOR", "values A,B,..."

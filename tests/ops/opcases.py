@@ -215,6 +215,15 @@ class Writer:
             result = call["outputs"][0]
             same = list(result.shape) == specs[0].sizes({n: r[0] for n, r in where.items()})
             types = " : " + (specs[0].type_text() if same else f"{NAMES[result.dtype]}[{', '.join(map(str, result.shape))}]")
+        written = [p.name for p in torch_op(op)._schema.arguments if p.kwarg_only and p.is_write] if op.startswith("aten.") else []
+        if written:  # out=: a copy of the operand
+            given = [t for n in written for t in (kwargs[n] if isinstance(kwargs[n], list) else [kwargs[n]])]
+            for k, t in enumerate(given):
+                lines.append(f"  %o{k} = aten.clone({names[id(t)]})")
+                names[id(t)] = f"%o{k}"
+            texts = [arg_text(a, names) for a in args] + [f"{k}={arg_text(v, names)}" for k, v in kwargs.items()]
+            results = [f"{NAMES[r.dtype]}[{', '.join(map(str, r.shape))}]" for r in call["outputs"]]
+            types = " : " + ", ".join(results)
         lines.append(f"  {', '.join(outputs)} = {op}({', '.join(texts)}){types}")
         returned = []
         for text, r in zip(outputs, call["outputs"] or [None]):

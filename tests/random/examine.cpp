@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include <edgec/op.h>
+#include "backends/registry.h"
 #include "calls.h"
 #include "inprocess/programs.h"
 #include "inprocess/workers.h"
@@ -17,17 +18,32 @@ namespace {
 
 using Outputs = std::vector<runtime::Value>;  // of all calls
 
-// Passes that --no-pass switches off. All but fuse-linear only move data or leave out work.
-const std::set<std::string> kLevers = {"fuse-linear", "remove-noop", "fold-constants", "cse", "remove-dead"};
+// Passes that --no-pass switches off. All but fuse-linear only move data, leave out work or share memory.
+std::set<std::string> levers() {
+  std::set<std::string> out;
+  for (const passes::PassInfo& pass : passes::all_passes())
+    if (pipeline::is_lever(pass.name)) out.insert(pass.name);
+  return out;
+}
 
 Finding of_failure(const Failure& f) { return {f.kind == ErrorKind::Internal ? "internal" : "refused", f.message}; }
 
-Result<std::vector<std::byte>> compiled(const Program& program, const std::set<std::string>& disabled) {
+Result<std::vector<std::byte>> compiled(const Program& program, const std::set<std::string>& disabled,
+                                        std::shared_ptr<const Partitioner> partitioner = nullptr) {
   auto copy = clone(program);
   pipeline::Options options;
   options.disabled_passes = disabled;
   options.verify_every_pass = true;
+  if (partitioner) options.partitioners = {std::move(partitioner)};
   return inprocess::compile(*copy, options);
+}
+
+// Random nodes go to nested programs, with one of the policies for sizes at their borders.
+std::shared_ptr<const Partitioner> random_parts(const Program& program) {
+  constexpr const char* kSymints[] = {"int", "inside", "rank0", "refuse"};
+  const uint64_t seed = std::hash<std::string>{}(print(program)) % 1000;
+  return std::make_shared<CapabilityPartitioner>(
+      backends::executor(), CompileSpecs{compile_spec("seed", std::to_string(seed)), compile_spec("symints", kSymints[seed % 4])});
 }
 
 bool writes(const Graph& g) {
@@ -163,7 +179,7 @@ Finding examine(const Program& program) {
   if (auto f = check_text(program); !f.ok()) return f;
 
   std::set<std::string> fusing = {"fuse-linear"};
-  auto plain = compiled(program, kLevers), kept = compiled(program, fusing), all = compiled(program, {});
+  auto plain = compiled(program, levers()), kept = compiled(program, fusing), all = compiled(program, {});
   for (const auto* r : {&plain, &kept, &all})
     if (!*r && r->failure().kind == ErrorKind::Internal) return of_failure(r->failure());
   if (static_cast<bool>(plain) != static_cast<bool>(kept) || static_cast<bool>(plain) != static_cast<bool>(all))
@@ -176,7 +192,12 @@ Finding examine(const Program& program) {
   const bool fuses = *kept != *all;
   auto results = run(program, *std::move(kept));
   if (!results) return {"runtime", "with optimizing passes: " + results.failure().message};
-  if (auto f = compare(program, *expected, *results, true, calls); !f.ok() || !fuses) return f;
+  if (auto f = compare(program, *expected, *results, true, calls); !f.ok()) return f;
+  auto parts = compiled(program, fusing, random_parts(program));
+  if (!parts) return {"delegates", parts.failure().message};
+  auto delegated = run(program, *std::move(parts));
+  if (!delegated) return {"runtime", "in random parts: " + delegated.failure().message};
+  if (auto f = compare(program, *expected, *delegated, true, calls); !f.ok() || !fuses) return f;
   auto fused = run(program, *std::move(all));
   if (!fused) return {"runtime", "with all passes: " + fused.failure().message};
   return compare(program, *expected, *fused, false, calls);

@@ -541,6 +541,19 @@ TEST(PtePlan, TakesCatOfSlicesThatLieInItsOutput) {
   EXPECT_EQ(m.faults(), std::vector<std::string>{});
 }
 
+TEST(PtePlan, TakesSlicesAcrossThePartsOfAWhole) {
+  for (uint64_t offset : {48u, 44u}) {  // behind the first part; over its end
+    PlanMaker m;
+    int32_t x = m.tensor(0), first = m.tensor(32), second = m.tensor(offset), slice = m.tensor(40), y = m.tensor(96);
+    m.relu(x, first);
+    m.relu(x, second);
+    m.relu(slice, y);
+    m.plan.inputs = {x};
+    m.plan.outputs = {y};
+    EXPECT_EQ(m.faults().empty(), offset == 48) << offset;
+  }
+}
+
 TEST(PtePlan, KeepsStateFromOneRunToTheNext) {
   for (uint64_t offset : {16u, 0u, 8u}) {  // beside the state; at its place, as its update; over its end
     PlanMaker m;

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "backends/registry.h"
 #include "pipeline/pipeline.h"
 
 // Every model at hand through all stages: the rules hold after each pass, and the text of each stage parses back to the same program.
@@ -38,7 +39,7 @@ Status round_trip(const Program& p) {
   return {};
 }
 
-TEST(Stages, EveryModelKeepsTheRulesAndPrintsWhatParsesBack) {
+void every_model_keeps_the_rules(const std::vector<std::shared_ptr<const Partitioner>>& partitioners) {
   int compiled = 0;
   for (const fs::path& model : models()) {
     SCOPED_TRACE(model.parent_path().filename().string());
@@ -51,6 +52,7 @@ TEST(Stages, EveryModelKeepsTheRulesAndPrintsWhatParsesBack) {
     pipeline::Options options;
     options.verify_every_pass = true;
     options.bound_all = 512;
+    options.partitioners = partitioners;
     std::set<Stage> seen;
     options.on_stage = [&](Stage stage, const Program& p) {
       seen.insert(stage);
@@ -62,9 +64,18 @@ TEST(Stages, EveryModelKeepsTheRulesAndPrintsWhatParsesBack) {
       continue;
     }
     ++compiled;
-    EXPECT_EQ(seen.size(), 5u);  // ATen, Functional, Core, Edge, Exec
+    EXPECT_EQ(seen.size(), 6u);  // all stages
   }
   EXPECT_GE(compiled, 8);  // the repository's own
+}
+
+TEST(Stages, EveryModelKeepsTheRulesAndPrintsWhatParsesBack) { every_model_keeps_the_rules({}); }
+
+TEST(Stages, SoDoesEveryModelInRandomParts) {
+  const auto backend = backends::executor();
+  for (const char* symints : {"int", "inside", "rank0"})
+    every_model_keeps_the_rules(
+        {std::make_shared<CapabilityPartitioner>(backend, CompileSpecs{compile_spec("seed", "1"), compile_spec("symints", symints)})});
 }
 
 }  // namespace

@@ -231,7 +231,7 @@ method @f(%x: f32[s0, 3] = input "x", %y: i64[1] = input "y") {
 }
 
 TEST(Text, errors_name_place_and_expectation) {
-  expect_error("nonsense", "1:1: expected `method`, `constant` or `constant_method`, found `nonsense`");
+  expect_error("nonsense", "1:1: expected `method`, `constant`, `lowered` or `constant_method`, found `nonsense`");
   expect_error("stage late", "1:11: expected a stage: aten, functional, core, edge, backend or exec, the text ends here");
   expect_error("method @f(", "1:11: expected inputs and `)`");
   expect_error("method @f() {", "1:14: expected a node, `return` or `}`, the text ends here");

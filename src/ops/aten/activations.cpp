@@ -77,6 +77,17 @@ void define_activations(Table& ops) {
       return x.sub(low, x.unary("aten.log1p", x.unary("aten.exp", x.unary("aten.neg", x.unary("aten.abs", v)))));
     });
   });
+  // The buffer is what the gradient would use: exp(-|x|).
+  ops.define("aten::log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)")
+      .infer([](const Call& c) -> Result<std::vector<Type>> {
+        const Type t = Type::of({c.tensor("self").dtype, c.tensor("self").sizes, {}, {}});
+        return std::vector<Type>{t, t};
+      })
+      .expand([](Builder& b, const Call& c) -> std::vector<ValueId> {
+        const ValueId buffer = in_opmath(
+            b, c.value("self"), [](Builder& x, ValueId v) { return x.unary("aten.exp", x.unary("aten.neg", x.unary("aten.abs", v))); });
+        return {b.unary("aten.log_sigmoid", c.value("self")), buffer};
+      });
   // x - clamp(x, -lambda, lambda), but 0 (not x - x) inside and NaN kept
   pointwise(ops, "aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor").expand([](Builder& b, const Call& c) {
     const double l = c.number("lambd", 0.5);
@@ -95,6 +106,13 @@ void define_activations(Table& ops) {
   ops.in_place("aten::threshold_(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)");
 
   // where(x > 0, x, weight * x), the weight along dim 1
+  ops.define("aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor")
+      .dtype(same_as("self"))
+      .shape(shape_of("self"))
+      .expand([](Builder& b, const Call& c) {
+        const ValueId x = c.value("self");
+        return b.call("aten.where.self", {b.call("aten.gt.Scalar", {x, 0}), x, b.mul(x, c.value("weight"))});
+      });
   ops.define("aten::prelu(Tensor self, Tensor weight) -> Tensor")
       .dtype(same_as("self"))
       .shape(shape_of("self"))

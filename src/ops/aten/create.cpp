@@ -110,6 +110,90 @@ ValueId normal(Builder& b, const Call& c) {
   return b.add(scaled(gaussian(b, t.sizes, t.dtype)), c.arg("mean"));
 }
 
+// Continuous laws, each made of one uniform or normal number. Uniform numbers are below 1, so that 1 - u is above 0.
+struct Law {
+  const char *name, *parameters;
+  ValueId (*draw)(Builder&, const Call&, const Dims&);
+};
+
+ValueId log_of_uniform(Builder& b, const Dims& sizes) {
+  return b.unary("aten.log", b.call("aten.rsub.Scalar", {uniform(b, sizes, DType::F64), 1}));
+}
+
+const Law kLaws[] = {
+    {"normal_functional", "float mean=0., float std=1.",
+     [](Builder& b, const Call& c, const Dims& sizes) {
+       return b.add(b.mul(gaussian(b, sizes, DType::F64), c.arg("std")), c.arg("mean"));
+     }},
+    {"log_normal", "float mean=1., float std=2.",
+     [](Builder& b, const Call& c, const Dims& sizes) {
+       return b.unary("aten.exp", b.add(b.mul(gaussian(b, sizes, DType::F64), c.arg("std")), c.arg("mean")));
+     }},
+    {"exponential", "float lambd=1.",
+     [](Builder& b, const Call& c, const Dims& sizes) { return b.div(log_of_uniform(b, sizes), -c.number("lambd")); }},
+    {"geometric", "float p",
+     [](Builder& b, const Call& c, const Dims& sizes) {
+       const ValueId tries = b.unary("aten.ceil", b.div(log_of_uniform(b, sizes), std::log1p(-c.number("p"))));
+       return b.call("aten.clamp", {tries, 1.0});
+     }},
+    {"cauchy", "float median=0., float sigma=1.",
+     [](Builder& b, const Call& c, const Dims& sizes) {
+       const ValueId angle = b.mul(b.sub(uniform(b, sizes, DType::F64), 0.5), 3.141592653589793);
+       return b.add(b.mul(b.unary("aten.tan", angle), c.arg("sigma")), c.arg("median"));
+     }},
+};
+
+void define_law(Table& ops, const Law& law) {
+  ops.define(fmt::format("aten::{}(Tensor self, {}, *, Generator? generator=None) -> Tensor", law.name, law.parameters))
+      .dtype(same_as("self"))
+      .shape(shape_of("self"))
+      .random()
+      .expand([draw = law.draw](Builder& b, const Call& c) {
+        const TensorType t = c.tensor("self");
+        return b.cast(draw(b, c, t.sizes), t.dtype);
+      });
+  const std::string name = law.name, in_place = name == "normal_functional" ? "normal" : name;
+  ops.in_place(fmt::format("aten::{}_(Tensor(a!) self, {}, *, Generator? generator=None) -> Tensor(a!)", in_place, law.parameters),
+               "aten." + name);
+}
+
+// Integers that a dtype holds exactly, from 0: 2^digits for floats, up to the largest for integers (of i64: 2^53).
+double random_limit(DType d) {
+  switch (d) {
+    case DType::Bool:
+      return 2;
+    case DType::U8:
+      return 256;
+    case DType::BF16:
+      return 257;
+    case DType::F16:
+      return 2049;
+    case DType::F32:
+      return 16777217;
+    case DType::I8:
+      return 128;
+    case DType::I16:
+      return 32768;
+    case DType::I32:
+      return 2147483648.0;
+    default:
+      return 9007199254740992.0;
+  }
+}
+
+ValueId random_integer(Builder& b, const TensorType& t, double low, double high) {
+  const ValueId scaled = b.mul(uniform(b, t.sizes, DType::F64), high - low);
+  return b.cast(b.add(b.unary("aten.floor", scaled), low), t.dtype);
+}
+
+ValueId random_bits(Builder& b, const Call& c) { return random_integer(b, c.tensor("self"), 0, random_limit(c.tensor("self").dtype)); }
+
+ValueId random_below(Builder& b, const Call& c) {
+  const bool has_from = c.op().schema().find("from") >= 0;
+  const TensorType t = c.tensor("self");
+  return random_integer(b, t, has_from ? c.number("from") : 0, c.number("to", random_limit(t.dtype)));
+}
+
 void define_random(Table& ops) {
   for (const std::string name : {"rand", "randn"}) {
     const std::string kernel = "aten." + name;
@@ -197,6 +281,24 @@ void define_random(Table& ops) {
         return b.add(b.mul(uniform(b, t.sizes, t.dtype), to - from), from);
       });
   ops.in_place("aten::uniform_(Tensor(a!) self, float from=0., float to=1., *, Generator? generator=None) -> Tensor(a!)");
+
+  ops.in_place("aten::bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)", "aten.bernoulli.p");
+  ops.in_place("aten::bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)", "aten.bernoulli.Tensor");
+  for (const Law& law : kLaws) define_law(ops, law);
+  ops.define("aten::random(Tensor self, *, Generator? generator=None) -> Tensor")
+      .dtype(same_as("self"))
+      .shape(shape_of("self"))
+      .random()
+      .expand(random_bits);
+  ops.in_place("aten::random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)");
+  for (const auto& [overload, limits] : {std::pair("from", "int from, int? to"), std::pair("to", "int to")}) {
+    ops.define(fmt::format("aten::random.{}(Tensor self, {}, *, Generator? generator=None) -> Tensor", overload, limits))
+        .dtype(same_as("self"))
+        .shape(shape_of("self"))
+        .random()
+        .expand(random_below);
+    ops.in_place(fmt::format("aten::random_.{}(Tensor(a!) self, {}, *, Generator? generator=None) -> Tensor(a!)", overload, limits));
+  }
 
   // The runtime's kernel does not scale by 1 / (1 - p).
   ops.define("aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)")

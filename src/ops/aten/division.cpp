@@ -129,6 +129,7 @@ void define_remainders(Table& ops) {
         .shape(broadcast_of(kBoth))
         .preserves_layout()
         .promotes(kBoth)
+        .in_place_ok()
         .kernel(name + ".Tensor_out")
         .expand(expansion);
     ops.define("aten::" + name + ".Scalar(Tensor self, Scalar other) -> Tensor")
@@ -136,6 +137,7 @@ void define_remainders(Table& ops) {
         .shape(shape_of("self"))
         .preserves_layout()
         .promotes(kBoth)
+        .in_place_ok()
         .kernel(name + ".Scalar_out")
         .expand(expansion);
     for (const char* kind : {"Tensor", "Scalar"})
@@ -228,6 +230,7 @@ void define_powers(Table& ops) {
       .shape(shape_of("self"))
       .preserves_layout()
       .promotes(kPower)
+      .in_place_ok()
       .kernel("pow.Tensor_Scalar_out")
       .expand(power_by_number);
   ops.define("aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor")
@@ -235,6 +238,7 @@ void define_powers(Table& ops) {
       .shape(broadcast_of(kPower))
       .preserves_layout()
       .promotes(kPower)
+      .in_place_ok()
       .kernel("pow.Tensor_Tensor_out")
       .expand(power_by_tensor);
   ops.define("aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor")

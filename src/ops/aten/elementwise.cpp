@@ -132,6 +132,7 @@ void define_arithmetic(Table& ops) {
       .dtype(promoted(kBoth))
       .shape(shape_of("self"))
       .preserves_layout()
+      .in_place_ok()
       .promotes(kBoth)
       .kernel("rsub.Scalar_out");
   ops.define("aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor")
@@ -196,6 +197,7 @@ void bitwise(Table& ops, const std::string& name) {
       .shape(broadcast_of(kBoth))
       .preserves_layout()
       .promotes(kBoth)
+      .in_place_ok()
       .kernel("bitwise_" + name + ".Tensor_out")
       .expand([name](Builder& b, const Call& c) -> Values {
         if (c.is_tensor("self") && c.is_tensor("other")) return keep_whole();
@@ -207,6 +209,7 @@ void bitwise(Table& ops, const std::string& name) {
       .shape(shape_of("self"))
       .preserves_layout()
       .promotes(kBoth)
+      .in_place_ok()
       .kernel("bitwise_" + name + ".Scalar_out");
   ops.define("aten::bitwise_" + name + ".Scalar_Tensor(Scalar self, Tensor other) -> Tensor")
       .dtype(promoted(kBoth))
@@ -288,6 +291,7 @@ void define_logic(Table& ops) {
         .shape(broadcast_of(kBoth))
         .preserves_layout()
         .promotes(kBoth)
+        .in_place_ok()
         .kernel(fmt::format("logical_{}.out", name));
     ops.in_place(fmt::format("aten::logical_{}_(Tensor(a!) self, Tensor other) -> Tensor(a!)", name));
     bitwise(ops, name);
@@ -303,6 +307,7 @@ void define_where(Table& ops) {
       .dtype(promoted(kBoth))
       .shape(broadcast_of({"condition", "self", "other"}))
       .preserves_layout()
+      .in_place_ok()
       .promotes(kBoth)
       .kernel("where.self_out")
       .expand([](Builder& b, const Call& c) -> Values {
@@ -326,6 +331,7 @@ void define_clamp(Table& ops) {
       .shape(broadcast_of(limits))
       .preserves_layout()
       .promotes(limits)
+      .in_place_ok()
       .kernel("clamp.Tensor_out")
       .expand([](Builder& b, const Call& c) -> Values {
         const DType d = c.promoted({"self", "min", "max"});

@@ -317,6 +317,19 @@ ValueId scatter_with(Builder& b, const Call& c, ValueId src) {
   return b.call("aten.scatter_reduce.two", {c.arg("self"), c.arg("dim"), c.arg("index"), src, reduce});
 }
 
+// index_reduce: the index (rank 1) counts for whole slices of the source.
+ValueId index_reduce(Builder& b, const Call& c) {
+  const ValueId source = at_least_1d(b, c.value("source"));
+  const Dims sizes = sizes_of(b, source, 1);
+  const size_t axis = axis_of(b, c, "dim", sizes.size());
+  const ValueId index =
+      b.view(b.cast(c.value("index"), DType::I64), replaced(Dims(sizes.size(), Dim(1)), axis, numel(c.tensor("index").sizes)));
+  const ValueId self = at_least_1d(b, c.value("self"));
+  const ValueId r = b.call("aten.scatter_reduce.two", {self, static_cast<int64_t>(axis), b.expand(index, sizes), source, c.arg("reduce")},
+                           {{"include_self", c.arg("include_self")}});
+  return b.view(r, c.tensor("self").sizes);
+}
+
 // ---- search -------------------------------------------------------------------------------------------------------
 
 // Position of every value in its sorted row: the number of boundaries before it. `not >=` counts all before NaN.
@@ -347,6 +360,66 @@ ValueId searchsorted(Builder& b, const Call& c) {
   const bool right = c.has("side") ? c.string("side") == "right" : c.flag("right");
   if (rank > 1) sorted = unsqueeze(b, sorted, rank - 1);
   return search(b, c, sorted, unsqueeze(b, self, sizes_of(b, self).size()), right);
+}
+
+// Whether each element is among the others: all are compared with all.
+ValueId is_in(Builder& b, const Call& c) {
+  const bool scalar_elements = c.op().schema().find("element") >= 0, scalar_tests = c.op().schema().find("test_element") >= 0;
+  const Arg elements = c.arg(scalar_elements ? "element" : "elements"), tests = c.arg(scalar_tests ? "test_element" : "test_elements");
+  ValueId found;
+  if (scalar_tests) {
+    found = b.call("aten.eq.Scalar", {elements, tests});
+  } else {
+    const Dim count = numel(c.tensor("test_elements").sizes);
+    const ValueId flat = b.view(c.value("test_elements"), {count});
+    const size_t rank = scalar_elements ? 0 : c.rank("elements");
+    const ValueId equal = scalar_elements ? b.call("aten.eq.Scalar", {flat, elements})
+                                          : b.call("aten.eq.Tensor", {unsqueeze(b, c.value("elements"), rank), flat});
+    found = b.call("aten.any.dim", {equal, static_cast<int64_t>(rank)});
+  }
+  return c.flag("invert") ? b.unary("aten.logical_not", found) : found;
+}
+
+// self[indices] where the mask holds, `fill` elsewhere: indices outside of the mask may be out of bounds.
+ArgList kept_in_bounds(Builder& b, const Call& c) {
+  ArgList at = c.arg("indices").list();
+  for (size_t i = 0; i < at.size(); ++i)
+    if (at[i].is_value() && i < c.rank("self")) at[i] = b.call("aten.clamp", {at[i], 0, c.tensor("self").sizes[i] - 1});
+  return at;
+}
+
+ValueId masked_index(Builder& b, const Call& c) {
+  const TensorType self = c.tensor("self");
+  const ValueId mask = c.value("mask");
+  if (is_empty(self.sizes)) {
+    const auto type = infer(c.graph(), c.op(), c.args());
+    return type ? b.full((*type)[0].tensor.sizes, c.arg("fill"), self.dtype) : ValueId{};
+  }
+  const ValueId picked = b.call("aten.index.Tensor", {c.arg("self"), kept_in_bounds(b, c)});
+  return b.call("aten.masked_fill.Scalar", {picked, b.unary("aten.logical_not", mask), c.arg("fill")});
+}
+
+ValueId masked_index_add(Builder& b, const Call& c) {
+  if (is_empty(c.tensor("self").sizes)) return c.value("self");
+  const ValueId values = b.call("aten.masked_fill.Scalar", {c.arg("values"), b.unary("aten.logical_not", c.value("mask")), 0});
+  return b.call("aten.index_put", {c.arg("self"), kept_in_bounds(b, c), values, true});
+}
+
+void define_membership(Table& ops) {
+  const std::string tail = ", *, bool assume_unique=False, bool invert=False) -> Tensor";
+  for (const char* operands : {"Tensor_Tensor(Tensor elements, Tensor test_elements", "Tensor_Scalar(Tensor elements, Scalar test_element",
+                               "Scalar_Tensor(Scalar element, Tensor test_elements"})
+    ops.define(std::string("aten::isin.") + operands + tail)
+        .dtype(fixed(DType::Bool))
+        .shape(broadcast_of(std::string(operands)[0] == 'T' ? std::vector<std::string>{"elements"} : std::vector<std::string>{}))
+        .expand(is_in);
+  ops.define("aten::_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor")
+      .infer(index_types)
+      .expand(masked_index);
+  ops.define("aten::_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor")
+      .dtype(same_as("self"))
+      .shape(shape_of("self"))
+      .expand(masked_index_add);
 }
 
 // ---- scatter of a view --------------------------------------------------------------------------------------------
@@ -456,6 +529,13 @@ void define_index(Table& ops) {
         return put_along(b, c, c.number("alpha", 0) == 1 ? source : b.mul(source, c.arg("alpha")), true);
       });
   ops.in_place("aten::index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor(a!)");
+  ops.define("aten::index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor")
+      .dtype(same_as("self"))
+      .shape(shape_of("self"))
+      .expand(index_reduce);
+  ops.in_place(
+      "aten::index_reduce_(Tensor(a!) self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor(a!)");
+  define_membership(ops);
   for (const char* kind : {"Scalar", "Tensor"}) {
     ops.define(fmt::format("aten::index_fill.int_{0}(Tensor self, int dim, Tensor index, {0} value) -> Tensor", kind))
         .dtype(same_as("self"))
@@ -557,10 +637,12 @@ void define_index(Table& ops) {
   ops.define("aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor")
       .dtype(same_as("self"))
       .shape(shape_of("self"))
+      .in_place_ok()
       .kernel("select_scatter.out");
   ops.define("aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor")
       .dtype(same_as("self"))
       .shape(shape_of("self"))
+      .in_place_ok()
       .kernel("slice_scatter.out");
   ops.define("aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor")
       .dtype(same_as("self"))

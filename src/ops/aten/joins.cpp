@@ -185,12 +185,20 @@ Result<Dims> given_cuts(const Call& c, Dim size) {
   return cuts;
 }
 
-void define_tensor_split(Table& ops, const char* schema, Cuts cuts) {
+// The dim that is cut: an argument, or by the operator's letter (vertical: 0, depth: 2, horizontal: the first of rank 1, else the second).
+Result<size_t> cut_axis(const Call& c) {
+  const size_t rank = c.rank("self");
+  const std::string& op = c.op().schema().name;
+  const size_t letter = op == "hsplit" ? (rank == 1 ? 0 : 1) : op == "vsplit" ? 0 : 2;
+  if (rank == 0 || (c.op().schema().find("dim") < 0 && letter >= rank)) return model_error(op + fmt::format(" of a rank-{} tensor", rank));
+  return c.op().schema().find("dim") >= 0 ? c.axis("dim", rank) : Result<size_t>(letter);
+}
+
+void define_tensor_split(Table& ops, const std::string& schema, Cuts cuts) {
   ops.define(schema)
       .infer([cuts](const Call& c) -> Types {
         const TensorType& t = c.tensor("self");
-        EDGEC_TRY(size_t axis, c.axis("dim", t.rank()));
-        if (t.rank() == 0) return model_error("tensor_split of a rank-0 tensor");
+        EDGEC_TRY(size_t axis, cut_axis(c));
         EDGEC_TRY(Dims at, cuts(c, t.sizes[axis]));
         std::vector<Type> out;
         for (size_t i = 0; i + 1 < at.size(); ++i)
@@ -198,7 +206,8 @@ void define_tensor_split(Table& ops, const char* schema, Cuts cuts) {
         return out;
       })
       .expand([cuts](Builder& b, const Call& c) {
-        const size_t axis = axis_of(b, c, "dim", c.rank("self"));
+        const auto dim = cut_axis(c);
+        const size_t axis = dim ? *dim : 0;
         auto at = cuts(c, c.tensor("self").sizes[axis]);
         Values out;
         for (size_t i = 0; at && i + 1 < at->size(); ++i) out.push_back(slice(b, c.value("self"), axis, (*at)[i], (*at)[i + 1]));
@@ -521,6 +530,10 @@ void define_pieces(Table& ops) {
   }
   define_tensor_split(ops, "aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]", even_cuts);
   define_tensor_split(ops, "aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]", given_cuts);
+  for (const std::string name : {"hsplit", "vsplit", "dsplit"}) {
+    define_tensor_split(ops, "aten::" + name + ".int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", even_cuts);
+    define_tensor_split(ops, "aten::" + name + ".array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", given_cuts);
+  }
 }
 
 void define_rearranging(Table& ops) {

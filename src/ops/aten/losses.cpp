@@ -240,6 +240,80 @@ Values cross_entropy(Builder& b, const Call& c) {
   return {b.cast(averaged(b, c, b.add(b.mul(p.loss, 1 - smoothing), b.mul(even, spread)), p.count), d)};
 }
 
+// ---- multi-class margins ----------------------------------------------------------------------------------------------------------
+
+// Rows of classes: [C] counts as one row, whose result has no row dim.
+ShapeRule one_per_row() {
+  return [](const Call& c) -> Result<Dims> {
+    const Dims& sizes = c.tensor("self").sizes;
+    if (sizes.size() > 2) return model_error(c.op().name() + " takes tensors of rank 0 to 2");
+    return sizes.size() == 2 ? Dims{sizes[0]} : Dims{};
+  };
+}
+
+ValueId as_rows(Builder& b, ValueId x) {
+  const Dims sizes = sizes_of(b, x);
+  return sizes.size() == 2 ? x : b.view(x, {Dim(1), numel(sizes)});
+}
+
+// A loss of [N] in the sizes that it has unreduced.
+ValueId per_row(Builder& b, const Call& c, ValueId loss) {
+  return c.rank("self") == 2 || c.integer("reduction") != kNone ? loss : b.view(loss, {});
+}
+
+// Mean over the classes of max(0, margin - x[target] + x[j])^p, j other than the target.
+ValueId multi_margin_loss(Builder& b, const Call& c) {
+  const DType d = c.tensor("self").dtype;
+  const ValueId x = as_rows(b, b.cast(c.value("self"), wide_dtype(c)));
+  const Dims sizes = sizes_of(b, x, 2);
+  const ValueId target = b.view(c.value("target"), {sizes[0], Dim(1)});
+  const ValueId right = b.call("aten.gather", {x, 1, target});
+  ValueId each = at_least(b, b.add(b.sub(x, right), c.number("margin", 1)), 0);
+  if (c.number("p", 1) == 2) each = b.mul(each, each);
+  if (c.has("weight"))
+    each = b.mul(each, b.call("aten.embedding", {unsqueeze(b, b.cast(c.value("weight"), wide_dtype(c)), 1), squeeze(b, target, 1)}));
+  const ValueId others = b.call("aten.ne.Tensor", {iota(b, sizes[1], DType::I64, 1, 2), target});
+  const ValueId loss = b.div(sum(b, where(b, others, each, 0.0), {1}), sizes[1]);
+  return b.cast(reduced_loss(b, c, per_row(b, c, loss)), d);
+}
+
+// Targets of a row end before the first -1. Each target against each class that is none.
+Values multilabel_margin_loss(Builder& b, const Call& c) {
+  const DType d = c.tensor("self").dtype;
+  const ValueId x = as_rows(b, b.cast(c.value("self"), wide_dtype(c))), target = as_rows(b, c.value("target"));
+  const Dims sizes = sizes_of(b, x, 2);
+  const ValueId negative = b.cast(b.call("aten.lt.Scalar", {target, 0}), DType::I64);
+  const ValueId given = b.call("aten.eq.Scalar", {b.call("aten.cumsum", {negative, 1}), 0});
+  const ValueId index = where(b, given, target, b.full({}, 0, DType::I64));
+  const ValueId classes = iota(b, sizes[1], DType::I64, 2, 3);
+  const ValueId hits = b.call("aten.logical_and", {b.call("aten.eq.Tensor", {unsqueeze(b, index, 2), classes}), unsqueeze(b, given, 2)});
+  const ValueId is_target = b.call("aten.any.dim", {hits, 1});
+  const ValueId right = unsqueeze(b, b.call("aten.gather", {x, 1, index}), 2);
+  const ValueId margin = at_least(b, b.add(b.sub(unsqueeze(b, x, 1), right), 1.0), 0);
+  const ValueId counted = b.call("aten.logical_and", {unsqueeze(b, given, 2), unsqueeze(b, b.unary("aten.logical_not", is_target), 1)});
+  const ValueId loss = b.div(sum(b, where(b, counted, margin, 0.0), {1, 2}), sizes[1]);
+  return {b.cast(reduced_loss(b, c, per_row(b, c, loss)), d), b.view(b.cast(is_target, d), c.tensor("target").sizes)};
+}
+
+void define_multi_margin_losses(Table& ops) {
+  ops.define(
+         "aten::multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1) -> Tensor")
+      .dtype(same_as("self"))
+      .shape(loss_shape(one_per_row()))
+      .expand(multi_margin_loss);
+  ops.define("aten::multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor")
+      .dtype(same_as("self"))
+      .shape(loss_shape(one_per_row()))
+      .expand([](Builder& b, const Call& c) { return multilabel_margin_loss(b, c)[0]; });
+  ops.define("aten::multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)")
+      .infer([](const Call& c) -> Result<std::vector<Type>> {
+        EDGEC_TRY(Dims sizes, loss_shape(one_per_row())(c));
+        const DType d = c.tensor("self").dtype;
+        return std::vector<Type>{Type::of({d, sizes, {}, {}}), Type::of({d, c.tensor("target").sizes, {}, {}})};
+      })
+      .expand(multilabel_margin_loss);
+}
+
 void define_class_losses(Table& ops) {
   const std::string defaults = "(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100";
   const auto one = [](Builder& b, const Call& c) {
@@ -277,6 +351,7 @@ void define_losses(Table& ops) {
   define_elementwise_losses(ops);
   define_margin_losses(ops);
   define_class_losses(ops);
+  define_multi_margin_losses(ops);
 }
 
 }  // namespace edgec::ops

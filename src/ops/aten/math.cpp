@@ -4,61 +4,23 @@
 #include <limits>
 #include <numbers>
 
-#include "ops/build.h"
+#include "ops/numeric.h"
 #include "ops/table.h"
 
 // Functions of one number (and a few of two), with torch's aliases. What the runtime lacks is composed.
 namespace edgec::ops {
 namespace {
 
-using Values = std::vector<ValueId>;
 constexpr double kInfinity = std::numeric_limits<double>::infinity(), kPi = std::numbers::pi;
-const std::vector<std::string> kBoth = {"self", "other"};
-
 DTypeRule to_float() { return promoted_float({"self"}); }
-
-Def unary(Table& ops, const std::string& name, DTypeRule dtype, bool in_place = true) {
-  if (in_place) ops.in_place("aten::" + name + "_(Tensor(a!) self) -> Tensor(a!)");
-  return ops.define("aten::" + name + "(Tensor self) -> Tensor").dtype(std::move(dtype)).shape(shape_of("self")).preserves_layout();
-}
-
-// A function of floats computed in f32, or in f64 for f64; integers count as f32.
-template <class Fn>
-void composed(Table& ops, const std::string& name, bool in_place, Fn fn) {
-  unary(ops, name, to_float(), in_place).expand([fn](Builder& b, const Call& c) {
-    const DType d = c.tensor("self").dtype, given = is_float(d) ? d : DType::F32;
-    return b.cast(fn(b, b.cast(c.value("self"), given == DType::F64 ? DType::F64 : DType::F32)), given);
-  });
-}
-
-// The same, computed in f64 where f32 is too coarse on the way.
-template <class Fn>
-void composed_in_double(Table& ops, const std::string& name, bool in_place, Fn fn) {
-  unary(ops, name, to_float(), in_place).expand([fn](Builder& b, const Call& c) {
-    const DType d = c.tensor("self").dtype;
-    return b.cast(fn(b, b.cast(c.value("self"), DType::F64)), is_float(d) ? d : DType::F32);
-  });
-}
+const std::vector<std::string> kBoth = {"self", "other"};
 
 void alias(Table& ops, const std::string& name, const std::string& of, bool in_place) {
   synonym(ops, "aten::" + name + "(Tensor self) -> Tensor", "aten." + of);
   if (in_place) ops.in_place("aten::" + name + "_(Tensor(a!) self) -> Tensor(a!)");
 }
 
-ValueId number(Builder& b, double v, DType d) { return b.full({}, v, d); }
-ValueId both(Builder& b, ValueId x, ValueId y) { return b.call("aten.logical_and", {x, y}); }
-ValueId either(Builder& b, ValueId x, ValueId y) { return b.call("aten.logical_or", {x, y}); }
-ValueId compare(Builder& b, const char* op, ValueId x, double y) { return b.call(fmt::format("aten.{}.Scalar", op), {x, y}); }
-ValueId neg(Builder& b, ValueId x) { return b.unary("aten.neg", x); }
 ValueId exp(Builder& b, ValueId x) { return b.unary("aten.exp", x); }
-
-// Highest power first.
-ValueId polynomial(Builder& b, ValueId x, std::initializer_list<double> factors) {
-  auto f = factors.begin();
-  ValueId p = b.mul(x, *f);
-  for (++f; f + 1 != factors.end(); ++f) p = b.mul(b.add(p, *f), x);
-  return b.add(p, *f);
-}
 
 // ---- kernels -------------------------------------------------------------------------------------------------------------------------
 
@@ -90,6 +52,7 @@ void define_with_kernels(Table& ops) {
       .shape(broadcast_of(kBoth))
       .preserves_layout()
       .promotes(kBoth, true)
+      .in_place_ok()
       .kernel("atan2.out");
   ops.in_place("aten::atan2_(Tensor(a!) self, Tensor other) -> Tensor(a!)");
   ops.define("aten::logit(Tensor self, float? eps=None) -> Tensor")

@@ -94,6 +94,7 @@ void define_layer_norms(Table& ops) {
         EDGEC_TRY(Dims stats, layer_stats(c));
         return three(c.tensor("input"), stats, stats_dtype(c));
       })
+      .in_place_ok()
       .kernel("native_layer_norm.out")
       .expand([](Builder& b, const Call& c) -> Values {
         if (mixed_dtypes(c)) return recomputed(b, c, DType::F32);

@@ -3,7 +3,7 @@
 #include "ops/numeric.h"
 #include "ops/table.h"
 
-// Reductions over dims, statistics, norms, distances, running sums, softmax.
+// Reductions over dims, statistics, norms, distances, softmax.
 namespace edgec::ops {
 namespace {
 
@@ -470,56 +470,6 @@ void define_extremes(Table& ops) {
         });
 }
 
-// Inclusive scan along a dim in log2(size) steps: y[i] = combine(y[i - step], y[i]) for step = 1, 2, 4, ...
-template <class Combine>
-Values scan(Builder& b, Values y, size_t axis, const std::vector<Arg>& identities, Combine combine) {
-  if (b.failed() || b.tensor(y[0]).rank() == 0) return y;
-  const Dim size = b.tensor(y[0]).sizes[axis];
-  const auto bound = sym::upper_bound(size);
-  if (!bound) b.fail("a running product or extreme needs an upper bound of its dim");
-  for (int64_t step = 1; !b.failed() && step < *bound; step *= 2) {
-    Values earlier;
-    for (size_t i = 0; i < y.size(); ++i) {
-      const TensorType t = b.tensor(y[i]);
-      const ValueId before = b.full(replaced(t.sizes, axis, step), identities[i], t.dtype);
-      earlier.push_back(slice(b, cat(b, {before, y[i]}, axis), axis, 0, size));
-      if (b.failed()) return {};
-    }
-    y = combine(earlier, y);
-  }
-  return y;
-}
-
-void define_running(Table& ops) {
-  const auto summed_dtype = summed("self", "dtype");
-  ops.define("aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor")
-      .dtype(summed_dtype)
-      .shape(shape_of("self"))
-      .kernel("cumsum.out", {"dtype"})
-      .expand([](Builder& b, const Call& c) -> Values {
-        const TensorType x = c.tensor("self");
-        const DType d = c.dtype("dtype", is_float(x.dtype) ? x.dtype : DType::I64);
-        if (x.rank() == 0) return {b.call("aten.clone", {b.cast(c.value("self"), d)})};
-        // torch adds up f32 in f64 and half types in f32, the kernel in the result's dtype.
-        const DType wide = d == DType::F32 ? DType::F64 : is_half(d) ? DType::F32 : d;
-        if (wide == d || (c.has("dtype") && x.dtype != d && is_half(x.dtype))) return keep_whole();
-        return {b.cast(b.call("aten.cumsum", {c.arg("self"), c.arg("dim")}, {{"dtype", wide}}), d)};
-      });
-  ops.in_place("aten::cumsum_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)");
-  ops.define("aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor")
-      .dtype(summed_dtype)
-      .shape(shape_of("self"))
-      .expand([](Builder& b, const Call& c) {
-        const TensorType x = c.tensor("self");
-        const DType d = c.dtype("dtype", is_float(x.dtype) ? x.dtype : DType::I64);
-        return in_opmath(b, b.cast(c.value("self"), d), [&](Builder& m, ValueId v) {
-          return scan(m, {v}, axis_of(m, c, "dim", x.rank()), {is_float(d) ? Arg(1.0) : Arg(1)},
-                      [&](const Values& before, const Values& now) { return Values{m.mul(before[0], now[0])}; })[0];
-        });
-      });
-  ops.in_place("aten::cumprod_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)");
-}
-
 void define_softmax(Table& ops) {
   // Each name with the argument that names the dtype before or after the star.
   const auto by_kernel = [](std::string kernel) {
@@ -582,36 +532,7 @@ void define_reduce(Table& ops) {
   define_spread(ops);
   define_norms(ops);
   define_distances(ops);
-  define_running(ops);
   define_softmax(ops);
-
-  ops.define("aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor")
-      .dtype(promoted({"self", "prepend", "append"}))
-      .shape([](const Call& c) -> Result<Dims> {
-        Dims sizes = c.tensor("self").sizes;
-        if (sizes.empty()) return model_error("diff needs a dimension");
-        EDGEC_TRY(size_t d, c.axis("dim", sizes.size()));
-        for (const char* end : {"prepend", "append"})
-          if (c.has(end)) {
-            if (c.rank(end) != sizes.size()) return model_error("diff: prepend and append have the rank of the input");
-            sizes[d] = sizes[d] + c.tensor(end).sizes[d];
-          }
-        sizes[d] = sym::max(sizes[d] - c.integer("n"), 0);
-        return sizes;
-      })
-      .expand([](Builder& b, const Call& c) {
-        const size_t axis = axis_of(b, c, "dim", c.rank("self"));
-        Values parts;
-        for (const char* part : {"prepend", "self", "append"})
-          if (c.has(part)) parts.push_back(c.value(part));
-        ValueId x = cat(b, parts, axis);
-        for (int64_t i = 0; i < c.integer("n") && !b.failed(); ++i) {
-          const Dim size = b.tensor(x).sizes[axis];
-          const ValueId next = slice(b, x, axis, 1, size), last = slice(b, x, axis, 0, size - 1);
-          x = b.tensor(x).dtype == DType::Bool ? b.call("aten.logical_xor", {next, last}) : b.sub(next, last);
-        }
-        return x;
-      });
 }
 
 }  // namespace edgec::ops

@@ -348,92 +348,6 @@ void define_separable(Table& ops, const std::string& name, Along fn) {
       .expand(expansion);
 }
 
-// ---- grids --------------------------------------------------------------------------------------------------------
-
-enum Padding : int64_t { kZeros = 0, kBorder = 1, kReflection = 2 };
-
-// Grid coordinates in [-1, 1] as positions in a dim.
-ValueId unnormalized(Builder& b, ValueId v, Dim size, bool align_corners) {
-  return align_corners ? b.mul(b.add(v, 1.0), sym::truediv(sym::to_float(size - 1), sym::to_float(2)))
-                       : b.div(b.sub(b.mul(b.add(v, 1.0), size), 1.0), 2.0);
-}
-
-// Positions mirrored at low and low + span as often as needed.
-ValueId mirrored(Builder& b, ValueId v, double low, Dim span) {
-  const ValueId from = b.unary("aten.abs", b.sub(v, low));
-  const ValueId flips = b.unary("aten.floor", b.div(from, span)), rest = b.sub(from, b.mul(flips, span));
-  const ValueId even = b.call("aten.eq.Scalar", {b.sub(flips, b.mul(b.unary("aten.floor", b.mul(flips, 0.5)), 2.0)), 0.0});
-  return b.add(where(b, even, rest, b.call("aten.rsub.Scalar", {rest, span})), low);
-}
-
-ValueId nearest_position(Builder& b, ValueId v, Dim size, int64_t padding, bool align_corners) {
-  ValueId at = unnormalized(b, v, size, align_corners);
-  if (padding == kReflection)
-    at = align_corners ? (size == Dim(1) ? b.mul(at, 0.0) : mirrored(b, at, 0, size - 1)) : mirrored(b, at, -0.5, size);
-  if (padding != kZeros) at = b.call("aten.clamp", {at, 0, size - 1});
-  return b.unary("aten.round", at);  // half to even, as torch
-}
-
-// [N, C, H, W] at the grid's nearest elements: a gather from the flat planes.
-ValueId sample_nearest(Builder& b, const Call& c) {
-  const Dims in = c.tensor("input").sizes, grid = c.tensor("grid").sizes;
-  const int64_t padding = c.integer("padding_mode");
-  const bool align = c.flag("align_corners");
-  const ValueId g = b.cast(c.value("grid"), c.tensor("grid").dtype == DType::F64 ? DType::F64 : DType::F32);
-  const ValueId x = nearest_position(b, select(b, g, 3, 0), in[3], padding, align),
-                y = nearest_position(b, select(b, g, 3, 1), in[2], padding, align);
-  const auto bounded = [&](ValueId v, Dim size) { return b.cast(b.call("aten.clamp", {v, 0, size - 1}), DType::I64); };
-  const Dims flat{in[0], 1, grid[1] * grid[2]}, out{in[0], in[1], grid[1], grid[2]};
-  const ValueId at = b.view(b.add(b.mul(bounded(y, in[2]), in[3]), bounded(x, in[3])), flat);
-  const ValueId planes = b.view(c.value("input"), {in[0], in[1], in[2] * in[3]});
-  const ValueId found = b.view(b.call("aten.gather", {planes, 2, b.expand(at, {in[0], in[1], flat[2]})}), out);
-  if (padding != kZeros) return found;
-  const auto within = [&](ValueId v, Dim size) {
-    return b.call("aten.logical_and", {b.call("aten.ge.Scalar", {v, 0}), b.call("aten.le.Scalar", {v, size - 1})});
-  };
-  const ValueId inside = b.call("aten.logical_and", {within(y, in[2]), within(x, in[3])});
-  return where(b, unsqueeze(b, inside, 1), found, 0.0);
-}
-
-Result<Dims> sampled_sizes(const Call& c) {
-  const Dims &in = c.tensor("input").sizes, &grid = c.tensor("grid").sizes;
-  if (in.size() != 4 || grid.size() != 4) return model_error(c.op().name() + ": only inputs of rank 4 are supported");
-  return Dims{in[0], in[1], grid[1], grid[2]};
-}
-
-// size numbers from -1 to 1: the centres of the elements, or from end to end when corners are aligned.
-ValueId centres(Builder& b, Dim size, bool align_corners, DType dtype) {
-  const ValueId i = iota(b, size, dtype);
-  if (align_corners) {
-    if (size == Dim(1)) return b.full({1}, 0, dtype);
-    return b.sub(b.mul(i, sym::truediv(sym::to_float(2), sym::to_float(size - 1))), 1.0);
-  }
-  return b.sub(b.div(b.add(b.mul(i, 2.0), 1.0), size), 1.0);
-}
-
-// base [H*W, 3] of (x, y, 1) times theta^T, per batch; three dims alike.
-ValueId affine_grid(Builder& b, const Call& c) {
-  const Dims size = c.dims("size");
-  const size_t spatial = size.size() - 2;
-  const DType dtype = c.tensor("theta").dtype;
-  Dims space(size.begin() + 2, size.end()), full = space;
-  full.push_back(1);
-  Values columns;
-  for (size_t i = spatial; i-- > 0;) {  // the last dim is x
-    const ValueId line = centres(b, space[i], c.flag("align_corners"), dtype);
-    columns.push_back(b.expand(b.view(line, replaced(Dims(spatial + 1, Dim(1)), i, space[i])), full));
-  }
-  columns.push_back(b.full(full, 1, dtype));
-  const Dim points = numel(space);
-  const ValueId base = b.view(cat(b, columns, spatial), {1, points, static_cast<int64_t>(spatial + 1)});
-  const ValueId grid =
-      b.call("aten.bmm", {b.expand(base, {size[0], points, static_cast<int64_t>(spatial + 1)}), b.permute(c.value("theta"), {0, 2, 1})});
-  Dims out{size[0]};
-  out.insert(out.end(), space.begin(), space.end());
-  out.push_back(static_cast<int64_t>(spatial));
-  return b.view(grid, out);
-}
-
 // ---- pixels, channels, patches ------------------------------------------------------------------------------------
 
 Result<Dims> shuffled_sizes(const Call& c, bool up) {
@@ -538,28 +452,6 @@ void define_resize(Table& ops) {
   define_separable(ops, "upsample_bicubic2d", cubic_along);
   define_separable(ops, "_upsample_bilinear2d_aa", antialiased_linear_along);
   define_separable(ops, "_upsample_bicubic2d_aa", antialiased_cubic_along);
-
-  // The kernel's nearest mode rounds wrongly.
-  ops.define("aten::grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor")
-      .dtype(same_as("input"))
-      .shape(sampled_sizes)
-      .kernel("grid_sampler_2d.out")
-      .expand([](Builder& b, const Call& c) -> Values {
-        return c.integer("interpolation_mode") == 1 ? Values{sample_nearest(b, c)} : keep_whole();
-      });
-  synonym(ops, "aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
-          "aten.grid_sampler_2d");
-  ops.define("aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor")
-      .dtype(same_as("theta"))
-      .shape([](const Call& c) -> Result<Dims> {
-        const Dims size = c.dims("size");
-        if (size.size() != 4 && size.size() != 5) return model_error("affine_grid_generator: the size needs 4 or 5 dims");
-        Dims out{size[0]};
-        out.insert(out.end(), size.begin() + 2, size.end());
-        out.push_back(static_cast<int64_t>(size.size() - 2));
-        return out;
-      })
-      .expand(affine_grid);
 
   ops.define("aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor")
       .dtype(same_as("self"))

@@ -55,3 +55,6 @@ def cases(add):
     add("aten.glu", T(F32, "s0", 6), where={"s0": (1, 4)})
     add("aten.glu", T(F32, "s0", 6), 0, where={"s0": (2, 6)}, sizes=[{"s0": 2}, {"s0": 6}], name="dynamic_dim")
     add("aten.rrelu", T(F32, 3), training=True, refused="training mode", name="training")
+    for d in FLOATS: add("aten.log_sigmoid_forward", T(d, 3, 4, low=-30, high=30, specials=[math.inf, -math.inf, math.nan, 0.0]))
+    add("aten.log_sigmoid_forward", T(F32))
+    for d in FLOATS: add("aten._prelu_kernel", T(d, 2, 3, 2), T(d, 1, 3, 1))

@@ -52,7 +52,7 @@ def cases(add):
         "rank0": [I(3)],
     }
     for n, i in pairs.items():
-        for op in ["index.Tensor", "_unsafe_index.Tensor"]: add(f"aten.{op}", x, i, name=n)
+        for op in ["index.Tensor", "_unsafe_index.Tensor"][: 1 if n == "mask" else 2]: add(f"aten.{op}", x, i, name=n)
     add("aten.index.Tensor", x, [T(BOOL, 3, 4, values=[1, 0, 0, 1] * 3)], name="mask2")
     add("aten.index.Tensor", T(F32, "s0", 4), [None, I(4, 2)], **DYN)
     add("aten.index.Tensor", T(F32, 3, 4), [I(3, "s0")], name="dynamic_index", **DYN)
@@ -135,3 +135,36 @@ def cases(add):
     add("aten.bucketize.Tensor", T(I64, 6), T(I64, 3, values=[-2, 0, 4]), name="integers")
     add("aten.bucketize.Tensor", T(F32, "s0", 3), edges, **DYN)
     add("aten.take_along_dim", T(F32, 3, 4), I(12, 5), None, name="flat")
+    membership(add)
+    reducing(add)
+
+
+def membership(add):
+    for d in INTS + FLOATS:
+        add("aten.isin.Tensor_Tensor", T(d, 3, 4, low=0, high=9, den=1), T(d, 2, 3, low=0, high=9, den=1))
+        add("aten.isin.Tensor_Scalar", T(d, 5, low=0, high=3, den=1), 2)
+        add("aten.isin.Scalar_Tensor", 3, T(d, 5, low=0, high=9, den=1))
+    add("aten.isin.Tensor_Tensor", T(I64, 2, 1, 3, 1, 2), T(I32, 4), invert=True)
+    add("aten.isin.Tensor_Tensor", T(F32, 4, low=0, high=3, den=1), T(I64, 3, low=0, high=3))
+    add("aten.isin.Tensor_Tensor", T(F32, 9, specials=[math.nan, 1.0]), T(F32, 3, values=[math.nan, 1.0, 2.0]), assume_unique=True)
+    add("aten.isin.Tensor_Tensor", T(I64), T(I64, 9))
+    add("aten.isin.Tensor_Tensor", T(I64, 3), T(I64, 0))
+    add("aten.isin.Tensor_Tensor", T(I64, 0, 2), T(I64, 3))
+    add("aten.isin.Tensor_Scalar", T(I64, 2, 3), 1, invert=True)
+    add("aten.isin.Tensor_Tensor", T(I64, "s0", 2), T(I64, 3), where={"s0": (1, 4)})
+    x, i = T(F32, 4, 5), T(I64, 6, low=-2, high=7)
+    inside = T(BOOL, 6, values=[1, 0, 1, 1, 0, 1])
+    near = T(I64, 6, values=[0, 9, 3, 1, -7, 2])
+    add("aten._unsafe_masked_index", x, inside, [near, T(I64, 6, low=0, high=4)], 7.5)
+    add("aten._unsafe_masked_index", T(F32, 5, 2), T(BOOL, 6, 1, values=[1, 0, 1, 1, 0, 1]), [T(I64, 6, values=[0, 9, 3, 1, -7, 2]), None], 0)
+    add("aten._unsafe_masked_index_put_accumulate", x, inside, [near, T(I64, 6, low=0, high=4)], T(F32, 6))
+
+
+def reducing(add):
+    for reduce in ("prod", "mean", "amax", "amin"):
+        for include in (True, False):
+            for d in (F32, F64, I64, I32):
+                add("aten.index_reduce", T(d, 4, 3), 0, T(I64, 5, low=0, high=3), T(d, 5, 3), reduce, include_self=include)
+            add("aten.index_reduce", T(F32, 2, 3, 4), 1, T(I32, 3, low=0, high=2), T(F32, 2, 3, 4), reduce, include_self=include)
+            add("aten.index_reduce", T(F32, 5), -1, T(I64, 3, low=0, high=4), T(F32, 3), reduce, include_self=include)
+        add("aten.index_reduce_", T(F32, 4, 3), 0, T(I64, 2, low=0, high=3), T(F32, 2, 3), reduce)

@@ -83,6 +83,12 @@ def cases(add):
     add("aten.unsafe_split_with_sizes", T(F32, 3, 5), [2, 3], 1)
     for size, stride, o in [([2, 2], [3, 1], 0), ([3], [2], 1), ([2, 3], [0, 1], 2), ([], [], 4), ([2, 2, 2], [1, 1, 1], 0)]:
         for op in ["as_strided", "as_strided_copy"]: add(f"aten.{op}", T(F32, 3, 4), size, stride, o, name=f"{len(size)}_{o}")
+    for op in ("hsplit", "vsplit", "dsplit"):
+        add(f"aten.{op}.int", T(F32, 4, 6, 2), 2)
+        add(f"aten.{op}.array", T(I64, 4, 6, 5), [1, 3])
+        add(f"aten.{op}.array", T(F32, 3, 2, 4, 2), [-1, 5])
+    add("aten.hsplit.int", T(F32, 6), 3)
+    add("aten.hsplit.int", T(F32, "s0", 4), 2, where={"s0": (1, 3)})
 
 
 DTYPES = [F32, F16, I64, U8, BOOL]

@@ -50,3 +50,17 @@ def cases(add):
     add("aten.cross_entropy_loss", T(F32, "s0", 4), T(I64, "s0", low=0, high=3), **DYN, **tol(F32))
     add("aten.smooth_l1_loss", T(F32, 3, 4), T(F32, 3, 4), 1, 0.5, name="beta", **tol(F32))
     add("aten.huber_loss", T(F32, 3, 4), T(F32, 3, 4), 1, 0.5, name="delta", **tol(F32))
+    multi_margin(add)
+
+
+def multi_margin(add):
+    for d in FLOATS[:2]:
+        for reduction in (0, 1, 2):
+            add("aten.multi_margin_loss", T(d, 4, 5), T(I64, 4, low=0, high=4), reduction=reduction)
+            for op in ("aten.multilabel_margin_loss", "aten.multilabel_margin_loss_forward"):
+                add(op, T(d, 3, 4), T(I64, 3, 4, values=[3, 0, -1, 1, -1, 0, 1, 2, 0, 1, 2, 3]), reduction)
+                add(op, T(d, 4), T(I64, 4, values=[2, 2, -1, 0]), reduction)
+    for p in (1, 2): add("aten.multi_margin_loss", T(F32, 4, 3), T(I64, 4, low=0, high=2), p, 0.5, T(F32, 3, low=0.1))
+    add("aten.multi_margin_loss", T(F32, 5), T(I64, 1, values=[2]))
+    add("aten.multi_margin_loss", T(F32, 5), T(I64, values=[2]), reduction=0)
+    add("aten.multi_margin_loss", T(F32, "s0", 3), T(I64, "s0", low=0, high=2), where={"s0": (1, 4)})

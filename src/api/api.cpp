@@ -3,8 +3,12 @@
 
 #include <algorithm>
 
+#include <edgec/extensions.h>
+
+#include "api/impl.h"
+#include "backends/registry.h"
 #include "pipeline/constants.h"
-#include "pipeline/pipeline.h"
+#include "pipeline/to_backend.h"
 
 namespace edgec {
 
@@ -33,12 +37,6 @@ Result<ExportedProgram> load(const std::string& path) {
   return ExportedProgram(std::move(program));
 }
 
-struct EdgeProgramManager::Impl {
-  std::unique_ptr<Program> program;
-  std::set<std::string> disabled_passes;
-  bool share_state = false;
-};
-
 EdgeProgramManager::EdgeProgramManager(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 EdgeProgramManager::EdgeProgramManager(EdgeProgramManager&&) noexcept = default;
 EdgeProgramManager& EdgeProgramManager::operator=(EdgeProgramManager&&) noexcept = default;
@@ -51,7 +49,9 @@ std::vector<std::string> EdgeProgramManager::methods() const {
   return out;
 }
 
-Result<EdgeProgramManager> to_edge(std::map<std::string, ExportedProgram> methods, EdgeCompileConfig config) {
+Result<EdgeProgramManager> EdgeProgramManager::lower(std::map<std::string, ExportedProgram> methods, EdgeCompileConfig config, Stage stage,
+                                                     std::vector<std::shared_ptr<const Partitioner>> partitioners,
+                                                     std::vector<passes::PassInfo> transform_passes) {
   auto impl = std::make_unique<EdgeProgramManager::Impl>();
   impl->program = std::make_unique<Program>();
   impl->disabled_passes = {config.disabled_passes.begin(), config.disabled_passes.end()};
@@ -65,17 +65,49 @@ Result<EdgeProgramManager> to_edge(std::map<std::string, ExportedProgram> method
   }
   pipeline::Options options;
   options.disabled_passes = impl->disabled_passes;
+  options.quantized_io = config.quantized_io;
+  options.partitioners = std::move(partitioners);
+  options.passes = std::move(transform_passes);
   options.plan.share_state = impl->share_state = config.share_state;
   pipeline::Outcome outcome;
-  EDGEC_TRY_VOID(pipeline::lower_to(*impl->program, Stage::Edge, options, outcome));
+  EDGEC_TRY_VOID(pipeline::lower_to(*impl->program, stage, options, outcome));
+  impl->partition = std::move(outcome.partition);
   return EdgeProgramManager(std::move(impl));
 }
 
-struct ExecutorchProgramManager::Impl {
-  pipeline::Outcome outcome;
-  std::vector<std::string> methods;
-  pte::WriteOptions write;
-};
+Result<EdgeProgramManager> to_edge(std::map<std::string, ExportedProgram> methods, EdgeCompileConfig config) {
+  return EdgeProgramManager::lower(std::move(methods), std::move(config), Stage::Edge, {}, {});
+}
+
+Result<EdgeProgramManager> to_edge_transform_and_lower(std::map<std::string, ExportedProgram> methods,
+                                                       std::vector<std::shared_ptr<const Partitioner>> partitioners,
+                                                       EdgeCompileConfig config, std::vector<passes::PassInfo> transform_passes) {
+  return EdgeProgramManager::lower(std::move(methods), std::move(config), Stage::Backend, std::move(partitioners),
+                                   std::move(transform_passes));
+}
+
+ExportedProgram EdgeProgramManager::exported_program(std::string_view method) const {
+  auto copy = clone(*impl_->program);
+  std::erase_if(copy->methods, [&](const auto& m) { return m->name != method; });
+  copy->constant_methods.clear();
+  return ExportedProgram(std::move(copy));
+}
+
+Status EdgeProgramManager::transform(const std::vector<passes::PassInfo>& passes) {
+  passes::PassContext cx;
+  std::vector<pipeline::Timing> timings;
+  return pipeline::run_user_passes(*impl_->program, passes, cx, timings);
+}
+
+Status EdgeProgramManager::to_backend(const Partitioner& partitioner, std::string_view only_method) {
+  return partition::lower(*impl_->program, partitioner, {.whole_graph = false, .only_method = only_method}, impl_->partition);
+}
+
+std::vector<std::string> EdgeProgramManager::undelegated() const {
+  std::vector<std::string> out;
+  for (const partition::Left& l : impl_->partition.left) out.push_back(l.str());
+  return out;
+}
 
 ExecutorchProgramManager::ExecutorchProgramManager(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 ExecutorchProgramManager::ExecutorchProgramManager(ExecutorchProgramManager&&) noexcept = default;
@@ -101,6 +133,7 @@ Result<ExecutorchProgramManager> EdgeProgramManager::to_executorch(const Executo
   options.plan = planning_options(config.memory_planning_pass);
   options.plan.share_state = impl_->share_state;
   options.write.segment_alignment = config.segment_alignment;
+  options.passes = config.passes;
   const auto program = clone(*impl_->program);
   for (const auto& m : program->methods) impl->methods.push_back(m->name);
   EDGEC_TRY(impl->outcome, pipeline::compile(*program, options));

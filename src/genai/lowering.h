@@ -1,0 +1,42 @@
+#pragma once
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <edgec/backend.h>
+#include "genai/graph_bundle.h"
+#include "genai/targets.h"
+
+namespace edgec::genai {
+
+struct LoweringGraph {
+  std::string method;
+  Module module;
+  std::optional<QuantIoDtypes> quant_io;
+};
+
+// One program file: its methods in order, compiled in one call, so that they share weights and state.
+struct LoweringRequest {
+  std::vector<LoweringGraph> graphs;
+  Meta constant_methods;
+  CompileSpecs compile_specs;  // all that the lowering sees of the target
+  EmitOptions emit;
+};
+
+// The outside operation that an adapter wraps.
+class Lowering {
+ public:
+  virtual ~Lowering() = default;
+  virtual Status lower(const LoweringRequest& request, const std::filesystem::path& output) const = 0;
+};
+
+// edgec's own compiler with a backend: "qnn", "xnnpack" or another one that is registered, "portable" for none. A backend that this edgec
+// does not have is a failure (kind Model) of `lower`.
+std::shared_ptr<const Lowering> lowering_to(std::string backend);
+
+// Methods, constant methods and tagged I/O dtypes as one program in the ATen stage.
+Result<std::unique_ptr<Program>> program_of(const LoweringRequest& request);
+
+}  // namespace edgec::genai

@@ -1,0 +1,234 @@
+#include "memory/sharing.h"
+
+#include <algorithm>
+
+#include <edgec/op.h>
+
+namespace edgec::memory {
+namespace {
+
+constexpr uint32_t kNone = UINT32_MAX;
+constexpr size_t kMaxPairs = 1 << 16;  // of members looked at for one decision; more are refused
+
+int64_t bytes_of(const Graph& g, ValueId v) { return upper_bound_bytes(g.tensor(v)).value_or(0); }
+
+bool same_kind(const TensorType& a, const TensorType& b) { return a.dtype == b.dtype && a.sizes == b.sizes && a.dim_order == b.dim_order; }
+
+}  // namespace
+
+bool may_overwrite(const Graph& g, const Node& n, ValueId operand) {
+  if (!n.op->in_place_ok || n.results.empty() || !g.type(n.results[0]).is_tensor() || !same_kind(g.tensor(n.results[0]), g.tensor(operand)))
+    return false;
+  const Schema& s = n.op->schema();
+  bool right = false;
+  for (size_t i = 0; i < n.args.size(); ++i) {
+    bool has = false;
+    for_each_value(n.args[i], [&](const ValueId& v) { has = has || v == operand; });
+    // Elementwise operators take any operand; others read what is not their first one again.
+    const bool elementwise = std::find(n.op->promotes.begin(), n.op->promotes.end(), s.params[i].name) != n.op->promotes.end();
+    if (has && i != 0 && !elementwise) return false;
+    right = right || has;
+  }
+  return right;
+}
+
+// ---- the pieces as they are
+// ---------------------------------------------------------------------------------------------------------------
+
+Sharing::Sharing(Method& m, const PlanOptions& options)
+    : m_(m),
+      g_(*m.graph),
+      live_(m),
+      time_(live_.end() + 1),
+      alignment_(options.alignment),
+      piece_of_(m.graph->value_count(), kNone),
+      begin_(m.graph->value_count()) {
+  const Storage storage(g_);
+  for (uint32_t i = 0; i < g_.value_count(); ++i) contents_.push_back({i, 0});
+  for (ValueId v : g_.inputs) collect(v, storage, options);
+  for (NodeId n = g_.first(); n; n = g_.next(n))
+    for (ValueId r : g_.node(n).results) collect(r, storage, options);
+  for (const Piece& p : pieces_) count(p, 1);
+  for (NodeId n = g_.first(); n; n = g_.next(n)) {
+    unite_contents(n, storage);
+    needed_ = std::max(needed_, needed_by(n));
+  }
+}
+
+void Sharing::collect(ValueId v, const Storage& storage, const PlanOptions& options) {
+  if (!g_.type(v).is_tensor() || !upper_bound_bytes(g_.tensor(v))) return;
+  const auto [root, offset] = storage.of(v);
+  if (!is_planned(m_, root, live_.is_used(root) || root != v, options)) return;
+  uint32_t& piece = piece_of_[root.index];
+  if (piece == kNone) {
+    piece = static_cast<uint32_t>(pieces_.size());
+    Piece& p = pieces_.emplace_back();
+    p.root = root;
+    const InputSpec* spec = m_.spec_of(root);
+    p.stays = spec && spec->mutated;
+    if (p.stays) {  // what the methods share or the caller gets back
+      p.hull = {0, live_.end()};
+      p.limit = p.bytes = bytes_of(g_, root);
+    }
+  }
+  piece_of_[v.index] = piece;
+  begin_[v.index] = offset;
+  add_member(pieces_[piece], {v, offset, offset + bytes_of(g_, v), live_.of(v)});
+}
+
+void Sharing::add_member(Piece& p, const Member& member) {
+  p.bytes = std::max(p.bytes, member.end);
+  const auto later = [](const Member& a, const Member& b) { return a.live.last < b.live.last; };
+  p.members.insert(std::upper_bound(p.members.begin(), p.members.end(), member, later), member);
+  if (!p.stays && p.members.size() == 1) p.hull = member.live;
+  p.hull = {std::min(p.hull.first, member.live.first), std::max(p.hull.last, member.live.last)};
+}
+
+// Views, and what earlier passes have put where its bytes are wanted.
+void Sharing::unite_contents(NodeId id, const Storage& storage) {
+  const Node& n = g_.node(id);
+  const std::string& op = n.op->name();
+  const auto unite = [&](ValueId inner, ValueId outer, int64_t offset) {
+    const Storage::Where whole = storage.of(outer);
+    if (storage.of(inner) != Storage::Where{whole.root, whole.offset + offset}) return;
+    const Content in = content(inner), out = content(outer);
+    if (in.id != out.id) contents_[in.id] = {out.id, out.offset + offset - in.offset};
+  };
+  if (n.op->memory_view) unite(n.results[0], n.args[0].value(), 0);
+  if (const auto offset = window_offset(g_, id)) unite(n.results[0], n.args[0].value(), *offset);
+  if (op == "aten.copy_") unite(n.args[1].value(), n.results[0], 0);
+  if (op == "prim.assign" && n.args[1].is_value() && g_.type(n.args[1].value()).is_tensor()) unite(n.args[1].value(), n.args[0].value(), 0);
+  if (op == "aten.cat") {
+    int64_t at = 0;
+    for (const Arg& a : n.args[0].list()) {
+      unite(a.value(), n.results[0], at);
+      at += bytes_of(g_, a.value());
+    }
+  }
+}
+
+// What no sharing can save: a node's operands and results, but for a result that may lie over an operand.
+int64_t Sharing::needed_by(NodeId id) const {
+  const Node& n = g_.node(id);
+  if (n.op->memory_view || n.op->schema().mutates()) return 0;
+  std::vector<ValueId> operands;
+  for (const Arg& a : n.args)
+    for_each_value(a, [&](const ValueId& v) {
+      if (piece_of_[v.index] != kNone && std::find(operands.begin(), operands.end(), v) == operands.end()) operands.push_back(v);
+    });
+  int64_t results = 0, out = 0;
+  for (ValueId r : n.results)
+    if (piece_of_[r.index] != kNone) results += aligned(bytes_of(g_, r));
+  if (n.op->name() == "aten.cat") return results;
+  bool in_place = false;
+  for (ValueId v : operands) {
+    out += aligned(bytes_of(g_, v));
+    in_place = in_place || (may_overwrite(g_, n, v) && live_.of(v).last == live_.position(id));
+  }
+  return out + results - (in_place ? aligned(bytes_of(g_, n.results[0])) : 0);
+}
+
+const std::vector<Sharing::Member>& Sharing::members(ValueId v) const {
+  static const std::vector<Member> none;
+  return piece_of_[v.index] == kNone ? none : pieces_[piece_of_[v.index]].members;
+}
+
+bool Sharing::in_state(ValueId v) const { return piece_of_[v.index] != kNone && pieces_[piece_of_[v.index]].stays; }
+
+// ---- contents
+// -----------------------------------------------------------------------------------------------------------------------------
+
+Sharing::Content Sharing::content(ValueId v) {
+  uint32_t root = v.index;
+  int64_t offset = 0;
+  for (; contents_[root].id != root; root = contents_[root].id) offset += contents_[root].offset;
+  int64_t rest = offset;
+  for (uint32_t i = v.index; i != root;) {  // the way gets short
+    const Content up = contents_[i];
+    contents_[i] = {root, rest};
+    rest -= up.offset;
+    i = up.id;
+  }
+  if (root == assumed_) return {assumed_to_.id, assumed_to_.offset + offset};
+  return {root, offset};
+}
+
+// ---- decisions
+// ----------------------------------------------------------------------------------------------------------------------------
+
+// Whether the node that makes one may write it over the other, which it reads last.
+bool Sharing::overwrites(const Member& made, const Member& dying) const {
+  const NodeId def = g_.value(made.value).def;
+  if (!def || live_.position(def) != made.live.first || made.begin != dying.begin) return false;
+  const Node& n = g_.node(def);
+  return n.results[0] == made.value && may_overwrite(g_, n, dying.value);
+}
+
+bool Sharing::clash(const Member& a, const Member& b) {
+  if (a.end <= b.begin || b.end <= a.begin || !a.live.overlaps(b.live)) return false;
+  if (a.live.last == b.live.first && overwrites(b, a)) return false;
+  if (b.live.last == a.live.first && overwrites(a, b)) return false;
+  const Content x = content(a.value), y = content(b.value);
+  return x.id != y.id || a.begin - x.offset != b.begin - y.offset;
+}
+
+// Whether two pieces clash when `inner` is moved by `shift` bytes.
+bool Sharing::conflict(const Piece& outer, const Piece& inner, int64_t shift) {
+  if (!outer.hull.overlaps(inner.hull)) return false;
+  const uint32_t from = std::max(outer.hull.first, inner.hull.first), to = std::min(outer.hull.last, inner.hull.last);
+  const auto live_from = [&](const Piece& p) {
+    return std::lower_bound(p.members.begin(), p.members.end(), from, [](const Member& m, uint32_t t) { return m.live.last < t; });
+  };
+  size_t looked_at = 0;
+  for (auto b = live_from(inner); b != inner.members.end(); ++b) {
+    if (b->live.first > to) continue;
+    Member moved = *b;
+    moved.begin += shift, moved.end += shift;
+    for (auto a = live_from(outer); a != outer.members.end(); ++a)
+      if (++looked_at > kMaxPairs || clash(*a, moved)) return true;
+  }
+  return false;
+}
+
+bool Sharing::takes_more(const Piece& outer, const Piece& inner, const Piece& both) {
+  const int64_t before = time_.most(both.hull.first, both.hull.last);
+  count(outer, -1), count(inner, -1), count(both, 1);
+  if (time_.most(both.hull.first, both.hull.last) <= std::max(before, needed_)) return false;  // stays counted
+  count(outer, 1), count(inner, 1), count(both, -1);
+  return true;
+}
+
+bool Sharing::put(ValueId inner, ValueId outer, int64_t offset, bool same) {
+  uint32_t in = piece_of_[inner.index], out = piece_of_[outer.index];
+  if (in == kNone || out == kNone) return false;
+  int64_t shift = begin_[outer.index] + offset - begin_[inner.index];  // of the inner piece in the outer one
+  if (in == out) return shift == 0 && same;
+  if (shift < 0 || (shift == 0 && pieces_[in].stays)) std::swap(in, out), shift = -shift;
+  Piece &p = pieces_[out], &q = pieces_[in];
+  if (q.stays || (p.limit >= 0 && q.bytes + shift > p.limit)) return false;
+
+  const Content a = content(inner), b = content(outer);
+  const bool joins = same && a.id != b.id;
+  if (joins) assumed_ = a.id, assumed_to_ = {b.id, b.offset + offset - a.offset};
+  const bool wrong = conflict(p, q, shift);
+  assumed_ = kNone;
+  Piece both;
+  both.hull = {std::min(p.hull.first, q.hull.first), std::max(p.hull.last, q.hull.last)};
+  both.bytes = std::max(p.bytes, q.bytes + shift);
+  if (wrong || takes_more(p, q, both)) return false;
+
+  if (joins) contents_[a.id] = {b.id, b.offset + offset - a.offset};
+  p.bytes = both.bytes;
+  for (Member m : q.members) {
+    m.begin += shift, m.end += shift;
+    begin_[m.value.index] = m.begin;
+    piece_of_[m.value.index] = out;
+    add_member(p, m);
+  }
+  p.hull = both.hull;
+  g_.value(q.root).inside = MemoryAlias{p.root, shift};
+  q = {};
+  return true;
+}
+
+}  // namespace edgec::memory

@@ -1,0 +1,83 @@
+#include "passes/registry.h"
+
+#include <algorithm>
+
+#include "memory/sharing.h"
+#include "passes/share_memory.h"
+
+#include <edgec/op.h>
+
+// %a = aten.linear(%x, %w) : f32[2, 8]                  %a = aten.linear(%x, %w) : f32[2, 8] in %c+0
+// %b = aten.linear(%x, %v) : f32[2, 8]            ->    %b = aten.linear(%x, %v) : f32[2, 8] in %c+64
+// %c = aten.cat([%a, %b]) : f32[4, 8]                   %c = aten.cat([%a, %b]) : f32[4, 8]      no instruction: all is there
+//
+// What a concatenation along the outermost dim joins is made where it is wanted. An operand that cannot lie there is copied there.
+namespace edgec::passes {
+namespace {
+
+class Concat {
+ public:
+  Concat(Method& m, const PassContext& cx) : g_(*m.graph), sharing_(m, {16, cx.alloc_graph_input, cx.alloc_graph_output}) {}
+
+  void run() {
+    for (NodeId id : g_.nodes_in_order())
+      if (g_.node(id).op->name() == "aten.cat" && is_outermost(id)) place_operands(id);
+  }
+
+ private:
+  // Along a dim that has only dims of size 1 around it: the operands are pieces of the result, one behind the other.
+  bool is_outermost(NodeId id) const {
+    const Node& n = g_.node(id);
+    const TensorType& whole = g_.tensor(n.results[0]);
+    const auto axis = Call(g_, *n.op, n.args).axis("dim", whole.rank());
+    if (!axis || whole.rank() == 0 || !memory::outer_stride(whole, *axis)) return false;
+    return std::all_of(n.args[0].list().begin(), n.args[0].list().end(), [&](const Arg& a) {
+      const TensorType& part = g_.tensor(a.value());
+      return part.dtype == whole.dtype && part.rank() == whole.rank() && part.dim_order == whole.dim_order && part.is_static();
+    });
+  }
+
+  void place_operands(NodeId id) {
+    const ValueId whole = g_.node(id).results[0];
+    ArgList operands = g_.node(id).args[0].list();
+    std::vector<bool> placed;
+    int64_t at = 0;
+    for (const Arg& a : operands) {
+      placed.push_back(sharing_.put(a.value(), whole, at, true));
+      at += size(a);
+    }
+    if (std::find(placed.begin(), placed.end(), true) == placed.end()) return;
+    at = 0;
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const int64_t bytes = size(operands[i]);
+      if (!placed[i]) operands[i] = copied(operands[i].value(), whole, at, id);
+      at += bytes;
+    }
+    g_.node(id).args[0] = operands;
+  }
+
+  ValueId copied(ValueId v, ValueId whole, int64_t at, NodeId before) {
+    const Location loc = g_.node(before).loc;
+    const NodeId piece = g_.add_node(&Registry::global().get("prim.alloc"), {}, {g_.type(v)}, loc, before);
+    const ValueId to = g_.node(piece).results[0];
+    g_.value(to).inside = MemoryAlias{whole, at};
+    g_.add_node(&Registry::global().get("prim.assign"), {to, v}, {}, loc, before);
+    return to;
+  }
+
+  int64_t size(const Arg& a) const { return upper_bound_bytes(g_.tensor(a.value())).value_or(0); }
+
+  Graph& g_;
+  memory::Sharing sharing_;
+};
+
+}  // namespace
+
+void concat_in_place(Method& m, const PassContext& cx) { Concat(m, cx).run(); }
+
+Status concat_in_place(Program& p, PassContext& cx) {
+  for (auto& m : p.methods) concat_in_place(*m, cx);
+  return {};
+}
+
+}  // namespace edgec::passes

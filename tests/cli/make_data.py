@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""Makes tests/cli/data again (torch 2.13): small archives that the command line tests need.
+
+  make_data.py      writes data/user_op.pt2, writing_op.pt2, writing_op_core.pt2
+"""
+import pathlib
+import torch
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+@torch.library.custom_op("my::scaled", mutates_args=())
+def scaled(x: torch.Tensor, w: torch.Tensor, n: int, scale: float = 1.0) -> torch.Tensor:
+    return torch.cat([x * scale] * n, 1) + w.sum()
+
+
+@scaled.register_fake
+def _(x, w, n, scale=1.0):
+    return x.new_empty(x.shape[0], x.shape[1] * n)
+
+
+class UserOp(torch.nn.Module):
+    def forward(self, x, w):
+        return torch.relu(torch.ops.my.scaled(x, w, 2, 0.5))
+
+
+@torch.library.custom_op("my::decay_", mutates_args=("state",))
+def decay_(state: torch.Tensor, x: torch.Tensor, rate: float) -> None:
+    state.mul_(rate).add_(x)
+
+
+class WritingOp(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("state", torch.ones(3, 4))
+
+    def forward(self, x):
+        y = x * 2
+        torch.ops.my.decay_(y, x, 0.5)
+        torch.ops.my.decay_(self.state, y, 0.25)
+        return y + 1, self.state * 1
+
+
+if __name__ == "__main__":
+    (HERE / "data").mkdir(exist_ok=True)
+    batch = torch.export.Dim("b", min=1, max=8)
+    ep = torch.export.export(UserOp(), (torch.randn(3, 4), torch.randn(5)), dynamic_shapes={"x": {0: batch}, "w": None})
+    torch.export.save(ep, HERE / "data/user_op.pt2")
+    ep = torch.export.export(WritingOp(), (torch.randn(3, 4),))
+    torch.export.save(ep, HERE / "data/writing_op.pt2")
+    torch.export.save(ep.run_decompositions(), HERE / "data/writing_op_core.pt2")

@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+"""`edgec genai` from outside: compile specs, hybrid decoders that generate torch's tokens, text.
+
+  genai_test.py [--edgec FILE] [unittest options, e.g. Decoders.test_io]
+
+References: data/ (made by make_models.py). With the shared models ($EDGEC_SHARED/models) their llama pairs run too."""
+import json, os, pathlib, re, shlex, subprocess, sys, tempfile, unittest, zipfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+DATA = HERE / "data"
+EDGEC = str(HERE.parents[1] / "build/release/bin/edgec")
+SHARED = pathlib.Path(os.environ.get("EDGEC_SHARED", HERE.parents[2] / "shared")) / "models"
+SPECS = DATA / "compile_specs"
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.tmp = pathlib.Path(folder.name)
+
+    def ends(self, code, *args, says=None):
+        r = subprocess.run([EDGEC, *map(str, args)], stdin=subprocess.DEVNULL, capture_output=True, timeout=600)
+        err = r.stderr.decode(errors="replace")
+        self.assertEqual(r.returncode, code, f"{args}: {err}")
+        if code:
+            self.assertTrue(err.strip(), f"{args}: no message")
+        if says:
+            self.assertIn(says, err)
+        return r.stdout.decode(errors="replace")
+
+    def backends(self):
+        """What can make programs that run here: portable always, XNNPACK when this edgec has it."""
+        return ["portable"] + [b for b in ["xnnpack"] if re.search(rf"\b{b}\b", self.ends(0, "backends"))]
+
+
+class Specs(Case):
+    def test_options_make_the_same_bytes(self):
+        made = 0
+        for spec in sorted(SPECS.glob("*.bin")):
+            with self.subTest(spec.name):
+                if spec.name.startswith("lpai"):
+                    self.ends(1, "genai", "show-spec", spec, "--as-options", says="lpai")
+                    continue
+                options = shlex.split(self.ends(0, "genai", "show-spec", spec, "--as-options"))
+                out = self.tmp / spec.name
+                self.ends(0, "genai", "compile-spec", *options, "-o", out)
+                self.assertEqual(out.read_bytes(), spec.read_bytes())
+                made += 1
+        self.assertEqual(made, 24)
+
+    def test_show(self):
+        for entry in json.loads((SPECS / "index.json").read_text())["entries"]:
+            shown = json.loads(self.ends(0, "genai", "show-spec", SPECS / entry["file"]))
+            self.assertEqual(shown, entry["decoded"], entry["file"])
+        self.assertEqual(json.loads(self.ends(0, "genai", "show-spec", SPECS / "lpai_sm8850_schema_only.bin"))["backend_options"]["backend_type"], 4)
+
+    def test_every_chipset(self):
+        for soc, expected in json.loads((SPECS / "soc_defaults.json").read_text())["socs"].items():
+            self.ends(0, "genai", "compile-spec", "--soc", soc, "--backend", "htp", "--no_shared_buffer", "-o", self.tmp / "s")
+            self.assertEqual((self.tmp / "s").read_bytes().hex(), expected["spec_hex"], soc)
+
+    def test_refusals(self):
+        spec = ["genai", "compile-spec", "-o", self.tmp / "s"]
+        self.ends(2, *spec, "--soc", "sm8650", says="SM8650")
+        self.ends(2, *spec, "--soc", "999", says="SM8650")
+        self.ends(2, *spec, "--soc", "UNKNOWN_SM")
+        self.ends(2, *spec, "--soc", "SM8750", "--use_multi_contexts", "--online_prepare", says="use_multi_contexts")
+        self.ends(2, *spec, "--soc", "SM8850", "--backend", "lpai", "--online_prepare", says="online_prepare")
+        self.ends(2, *spec, "--soc", "SM8750", "--backend", "lpai", says="LPAI")
+        self.ends(2, *spec, "--soc", "SM8750", "--backend", "HTP", says="htp")
+        self.ends(2, *spec, "--soc", "SM8750", "--max_sf_buf_size", 2 ** 31, says="int32")
+        self.ends(2, *spec, "--soc", "SM8750", "--backend", "gpu", "--use_fp16", says="use_fp16")
+        self.ends(2, *spec)
+        self.assertFalse((self.tmp / "s").exists())
+        (self.tmp / "damaged").write_bytes(b"\xff" * 64)
+        self.ends(3, "genai", "show-spec", self.tmp / "damaged")
+        self.ends(3, "genai", "show-spec", self.tmp / "missing")
+        self.ends(4, "genai", "compile-spec", "--soc", "SM8650", "-o", self.tmp / "no" / "folder")
+
+
+class Compile(Case):
+    def setUp(self):
+        super().setUp()
+        with zipfile.ZipFile(DATA / "llama_pairs.zip") as z:
+            z.extractall(self.tmp)
+        self.common = ["genai", "compile", "--soc_model", "SM8650", "--decoder_model", "mine", "--artifact", self.tmp / "out"]
+        self.pair = ["--kv_forward", self.tmp / "io_decode.pt2", "--prefill_forward", self.tmp / "io_prefill.pt2"]
+
+    def test_wrong_usage(self):
+        self.ends(2, *self.common, says="--kv_forward")
+        self.ends(2, *self.common, *self.pair, "--model_mode", "kv", says="--prefill_forward")
+        self.ends(2, *self.common, *self.pair[:2], says="--prefill_forward")
+        self.ends(2, *self.common, *self.pair[2:], says="--kv_forward")
+        self.ends(2, *self.common, *self.pair, "--model_mode", "fast")
+        self.ends(2, *self.common, *self.pair, "--backend", "dsp")
+        self.ends(2, *[a for a in self.common if a not in ("--soc_model", "SM8650")], *self.pair, says="--soc_model")
+        self.ends(3, *self.common, "--model_mode", "kv", "--kv_forward", self.tmp / "none.pt2", "--backend", "portable")
+        self.assertFalse((self.tmp / "out/text_decoder.pte").exists())
+
+    def test_qnn_is_reported_plainly_where_it_is_missing(self):
+        if not re.search(r"\bqnn\b", self.ends(0, "backends")):
+            self.ends(1, *self.common, *self.pair, says="no QNN backend")
+
+    def test_one_program_with_constants_of_decode_first(self):
+        out = self.ends(0, *self.common, *self.pair, "--backend", "portable", "--constant", "get_eos_id=2", "--max_seq_len", 64)
+        self.assertEqual(out.split(), ["text_decoder", str(self.tmp / "out/text_decoder.pte")])
+        plans = json.loads(self.ends(0, "inspect", "--json", self.tmp / "out/text_decoder.pte"))["methods"]
+        self.assertEqual([m["name"] for m in plans][:2], ["kv_forward", "prefill_forward"])
+        self.assertEqual({m["name"] for m in plans[2:]}, {"get_eos_id", "get_max_seq_len"})
+
+    def test_other_artifacts(self):
+        out = self.ends(0, *self.common, "--backend", "portable", "--model_mode", "kv", "--kv_forward", self.tmp / "io_decode.pt2",
+                        "--tok_embedding_kv_forward", self.tmp / "io_decode.pt2", "--audio_encoder", self.tmp / "io_prefill.pt2",
+                        "--attention_sink_evictor", self.tmp / "io_prefill.pt2")
+        self.assertEqual([line.split()[0] for line in out.splitlines()],
+                         ["text_decoder", "tok_embedding", "audio_encoder", "attention_sink_evictor"])
+        for line in out.splitlines():
+            self.ends(0, "verify", line.split()[1])
+
+
+class Decoders(Case):
+    def hybrid(self, decode, prefill, backend):
+        out = self.tmp / backend
+        self.ends(0, "genai", "compile", "--soc_model", "SM8650", "--decoder_model", "mine", "--model_mode", "hybrid", "--backend", backend,
+                  "--kv_forward", decode, "--prefill_forward", prefill, "--artifact", out)
+        return out / "text_decoder.pte"
+
+    def check_size(self, program, prefill, backend):
+        """Every weight once: 1 percent and 200 bytes a node above the larger method alone."""
+        alone = self.tmp / "alone.pte"
+        self.ends(0, "compile", prefill, "-o", alone, *([] if backend == "portable" else ["--backend", backend]))
+        nodes = sum(m["instructions"] if isinstance(m["instructions"], int) else len(m["instructions"])
+                    for m in json.loads(self.ends(0, "inspect", "--json", program))["methods"])
+        self.assertLessEqual(program.stat().st_size, alone.stat().st_size * 1.01 + 200 * nodes)
+
+    def check_tokens(self, program, reference):
+        args = [a for c in reference["calls"] for a in ("--prompt_ids", ",".join(map(str, c["prompt"])))]
+        out = self.ends(0, "genai", "run", program, *args, "--temperature", 0, "--max_new_tokens", reference["new_tokens"],
+                        "--max_context_len", reference["context"], "--ids")
+        tokens = [[int(t) for t in line.split()] for line in out.splitlines()]
+        self.assertEqual(tokens, [c["tokens"] for c in reference["calls"]])
+
+    def check(self, decode, prefill, reference):
+        for backend in self.backends():
+            with self.subTest(backend):
+                program = self.hybrid(decode, prefill, backend)
+                self.check_size(program, prefill, backend)
+                self.check_tokens(program, reference)
+
+    def own(self, kind):
+        with zipfile.ZipFile(DATA / "llama_pairs.zip") as z:
+            z.extractall(self.tmp)
+        self.check(self.tmp / f"{kind}_decode.pt2", self.tmp / f"{kind}_prefill.pt2", json.loads((DATA / "llama_tokens.json").read_text()))
+
+    def test_io(self):
+        self.own("io")
+
+    def test_state(self):
+        self.own("state")
+
+    def test_shared_models(self):
+        for kind, reference in json.loads((DATA / "corpus_tokens.json").read_text()).items():
+            decode, prefill = (SHARED / f"llama_{kind}_{name}" / "model.pt2" for name in ("decode", "prefill"))
+            if decode.exists():
+                with self.subTest(kind):
+                    self.check(decode, prefill, reference)
+
+
+class Text(Case):
+    def setUp(self):
+        super().setUp()
+        with zipfile.ZipFile(DATA / "llama_pairs.zip") as z:
+            z.extractall(self.tmp)
+        self.ends(0, "genai", "compile", "--soc_model", "SM8650", "--decoder_model", "mine", "--backend", "portable", "--artifact", self.tmp,
+                  "--kv_forward", self.tmp / "io_decode.pt2", "--prefill_forward", self.tmp / "io_prefill.pt2", "--max_seq_len", 96,
+                  "--max_context_len", 96)
+        self.program = self.tmp / "text_decoder.pte"
+        # The model's vocabulary has 64 tokens: 26 letters, three control tokens, and what the tokenizer learns from these words.
+        words = re.findall(r"[a-z]+", (HERE.parents[1] / "docs/architecture.md").read_text().lower())
+        corpus = self.tmp / "corpus.txt"
+        corpus.write_text("\n".join(" ".join(words[i:i + 12]) for i in range(0, len(words), 12)) + "\n")
+        r = subprocess.run(["spm_train", f"--input={corpus}", f"--model_prefix={self.tmp / 'tok'}", "--vocab_size=64", "--model_type=bpe"],
+                           capture_output=True, text=True)
+        self.assertEqual(r.returncode, 0, r.stderr)
+        self.tokenizer = self.tmp / "tok.model"
+
+    def run_text(self, *args):
+        return self.ends(0, "genai", "run", self.program, "--tokenizer", self.tokenizer, "--max_new_tokens", 24, *args)
+
+    def test_text_is_that_of_the_tokens(self):
+        prompt = ["--prompt", "the program has a stage", "--temperature", 0]
+        ids = self.run_text(*prompt, "--ids").split()
+        self.assertEqual(len(ids), 24)
+        decoded = subprocess.run(["spm_decode", f"--model={self.tokenizer}", "--input_format=id"], input=" ".join(ids), text=True,
+                                 check=True, capture_output=True).stdout
+        text = self.run_text(*prompt)
+        self.assertEqual(text.strip(), decoded.strip())
+        self.assertTrue(text.strip())
+
+    def test_sampling(self):
+        prompt = ["--prompt", "memory", "--ids"]
+        same = [self.run_text(*prompt, "--temperature", 1, "--seed", 3) for _ in range(2)]
+        self.assertEqual(*same)
+        self.assertNotEqual(same[0], self.run_text(*prompt, "--temperature", 1, "--seed", 4))
+        greedy = self.run_text(*prompt, "--temperature", 0)
+        self.assertEqual(greedy, self.run_text(*prompt, "--temperature", 1, "--top_p", 0))
+
+    def test_several_prompts_start_anew(self):
+        args = ["--temperature", 0, "--ids"]
+        one = [self.run_text("--prompt", p, *args) for p in ("a weight", "the file")]
+        self.assertEqual(self.run_text("--prompt", "a weight", "--prompt", "the file", *args), "".join(one))
+
+    def test_end_token_and_context(self):
+        ids = self.run_text("--prompt", "for", "--temperature", 0, "--ids").split()
+        cut = self.run_text("--prompt", "for", "--temperature", 0, "--ids", "--eos_id", ids[5]).split()
+        self.assertEqual(cut, ids[:ids.index(ids[5])])
+        full = self.ends(0, "genai", "run", self.program, "--prompt_ids", "1,2,3", "--max_new_tokens", 500, "--eos_id", -1, "--ids")
+        self.assertEqual(len(full.split()), 96 - 3 + 1)
+
+    def test_wrong_usage(self):
+        self.ends(2, "genai", "run", self.program)
+        self.ends(2, "genai", "run", self.program, "--prompt", "x", says="--tokenizer")
+        self.ends(2, "genai", "run", self.program, "--prompt_ids", "1,x")
+        self.ends(2, "genai", "run", self.program, "--prompt_ids", "64", says="vocabulary")
+        self.ends(2, "genai", "run", self.program, "--prompt_ids", ",".join(["1"] * 97), says="context")
+        self.ends(3, "genai", "run", self.program, "--prompt", "x", "--tokenizer", self.program, says="SentencePiece")
+        self.ends(3, "genai", "run", self.tmp / "none.pte", "--prompt_ids", "1")
+        self.ends(0, "compile", HERE.parent / "models/data/mlp/model.pt2", "-o", self.tmp / "mlp.pte")
+        self.ends(1, "genai", "run", self.tmp / "mlp.pte", "--prompt_ids", "1", says="no decoder")
+
+
+if __name__ == "__main__":
+    if "--edgec" in sys.argv:
+        at = sys.argv.index("--edgec")
+        EDGEC = str(pathlib.Path(sys.argv[at + 1]).resolve())
+        del sys.argv[at:at + 2]
+    unittest.main()

@@ -1,0 +1,45 @@
+from opcases import *
+
+
+def cases(add):
+    for name in ("Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double"):
+        for d in (F32, I64, BOOL): add(f"aten._cast_{name}", T(d, 2, 3, low=0))
+    add("aten._saturate_weight_to_fp16", T(F32, 2, 6, low=-1e5, high=1e5, den=1))
+    for d in FLOATS[:1]:
+        add("aten.fake_quantize_per_tensor_affine", T(d, 4, 5), 0.1, 3, 0, 31)
+        add("aten.fake_quantize_per_tensor_affine", T(d, 4, 5), 0.25, 0, -8, 7, name="coarse")
+        add("aten.fake_quantize_per_tensor_affine.tensor_qparams", T(d, 4, 5), T(F32, 1, values=[0.125]), T(I32, 1, values=[2]), -8, 7)
+        add("aten.fake_quantize_per_channel_affine", T(d, 2, 3, 4), T(F32, 3, values=[0.1, 0.25, 0.5]), T(I32, 3, values=[0, 1, -2]), 1, -16, 15)
+    x, w, bias = T(F32, 1, 4, 6, 5), T(F32, 2, 4, 3, 3), T(F32, 2)
+    add("aten._convolution.deprecated", x, w, bias, [1, 1], [1, 0], [1, 1], False, [0, 0], 1, False, False, False, tol=1e-4)
+    for mode in ("same", "valid"):
+        add("aten._convolution_mode", x, w, bias, [1, 1], mode, [1, 1], 1, tol=1e-4)
+        add("aten._convolution_mode", T(F32, 1, 2, 7), T(F32, 3, 2, 2), None, [1], mode, [1], 1, tol=1e-4)
+        add("aten._convolution_mode", T(F32, 1, 2, 4, 3, 3), T(F32, 3, 2, 2, 2, 2), None, [1, 1, 1], mode, [1, 1, 1], 1, tol=1e-4)
+    add("aten.thnn_conv2d", x, w, [3, 3], bias, [2, 1], [1, 1], tol=1e-4)
+    add("aten.thnn_conv2d", x, w, [3, 3], tol=1e-4)
+    add("aten.slow_conv3d", T(F32, 1, 2, 4, 3, 3), T(F32, 3, 2, 2, 2, 2), [2, 2, 2], T(F32, 3), [1, 1, 1], [1, 0, 0], tol=1e-4)
+    spots = T(I64, 1, 2, 2, 2, values=[0, 3, 9, 10, 5, 2, 8, 15])
+    for d in (F32, F64): add("aten.max_unpool2d", T(d, 1, 2, 2, 2), spots, [4, 4])
+    add("aten.max_unpool2d", T(F32, 2, 2, 2), T(I64, 2, 2, 2, values=[0, 3, 9, 10, 5, 2, 8, 15]), [4, 4])
+    add("aten.max_unpool3d", T(F32, 1, 1, 1, 2, 2), T(I64, 1, 1, 1, 2, 2, values=[0, 3, 9, 31]), [2, 4, 4], [2, 2, 2], [0, 0, 0])
+    add("aten._pad_circular", T(F32, 1, 2, 4, 5), [1, 2, 0, 1])
+    for mode in range(4): add("aten._pad_enum", T(F32, 1, 2, 4, 5), [1, 2, 0, 1], mode, 1.5 if mode == 3 else None)
+    add("aten._reshape_alias", T(F32, 2, 6), [3, 4], [4, 1])
+    add("aten._dim_arange", T(F32, 2, 5), 1)
+    add("aten._dim_arange", T(F32, "s0", 5), 0, where={"s0": (1, 4)})
+    add("aten._shape_as_tensor", T(F32, 2, 5))
+    add("aten._shape_as_tensor", T(F32))
+    add("aten._shape_as_tensor", T(F32, "s0", 5), where={"s0": (1, 4)})
+    for offset in (-2, 0, 1): add("aten.diagflat", T(F32, 2, 2), offset)
+    add("aten.diagflat", T(I64))
+    add("aten._to_cpu", [T(F32, 2), T(I64, 3)])
+    add("aten.flatten_dense_tensors", [T(F32, 2, 2), T(F32), T(F32, 3)])
+    add("aten.unflatten_dense_tensors", T(F32, 8), [T(F32, 2, 2), T(F32), T(F32, 3)])
+    for n in (1, 2, 3): add("aten._chunk_cat", [T(F32, 5, 2), T(F32, 3, 4)], 0, n)
+    add("aten._chunk_cat", [T(F32, 2, 5, 2), T(F32, 2, 3)], 1, 2)
+    for op in ("fft_fftshift", "fft_ifftshift"):
+        add(f"aten.{op}", T(F32, 5))
+        add(f"aten.{op}", T(F32, 4, 5))
+        add(f"aten.{op}", T(I64, 2, 3, 5), [-1, 0])
+        add(f"aten.{op}", T(F32, "s0", 3), [0], where={"s0": (2, 5)})

@@ -1,0 +1,151 @@
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include <edgec/op.h>
+
+#include "memory/sharing.h"
+#include "memory/timeline.h"
+#include "ops/table.h"
+
+namespace edgec::memory {
+namespace {
+
+std::unique_ptr<Program> parsed(std::string_view text) {
+  ops::register_all();
+  auto p = parse_program(text);
+  EXPECT_TRUE(p) << p.failure().message;
+  return std::move(*p);
+}
+
+ValueId named(const Graph& g, std::string_view name) {
+  for (uint32_t i = 0; i < g.value_count(); ++i)
+    if (g.value(ValueId(i)).name == name) return ValueId(i);
+  ADD_FAILURE() << "no value " << name;
+  return {};
+}
+
+TEST(Timeline, GivesTheMostOfAnyStretch) {
+  std::mt19937 random(1);
+  constexpr uint32_t kSize = 37;
+  Timeline t(kSize);
+  std::vector<int64_t> plain(kSize);
+  for (int i = 0; i < 500; ++i) {
+    const uint32_t a = random() % kSize, b = random() % kSize, first = std::min(a, b), last = std::max(a, b);
+    const int64_t bytes = static_cast<int64_t>(random() % 201) - 100;
+    t.add(first, last, bytes);
+    for (uint32_t k = first; k <= last; ++k) plain[k] += bytes;
+    const uint32_t c = random() % kSize, d = random() % kSize;
+    EXPECT_EQ(t.most(std::min(c, d), std::max(c, d)),
+              *std::max_element(plain.begin() + std::min(c, d), plain.begin() + std::max(c, d) + 1));
+  }
+}
+
+TEST(Storage, FollowsViewsWritesAndAliases) {
+  auto p = parsed(
+      "stage exec\n"
+      "method @forward(%k: f32[4] = buffer \"k\" mutated, %x: f32[2, 2] = input \"x\") {\n"
+      "  %v = aten.view(%x, [4]) : f32[4]\n"
+      "  %s = aten.slice.Tensor(%v, 0, 2, 4) : f32[2] in %v+8\n"
+      "  %t = aten.slice.Tensor(%s, 0, 1, 2) : f32[1] in %s+4\n"
+      "  %c = aten.copy_(%k, %v) : f32[4]\n"
+      "  return %t\n"
+      "}\n");
+  const Graph& g = *p->methods[0]->graph;
+  const Storage s(g);
+  EXPECT_EQ(s.of(named(g, "t")), (Storage::Where{named(g, "x"), 12}));
+  EXPECT_EQ(s.of(named(g, "c")), (Storage::Where{named(g, "k"), 0}));
+  EXPECT_EQ(window_offset(g, g.value(named(g, "s")).def), 8);
+}
+
+TEST(Storage, AliasesInEachOtherEnd) {  // text is untrusted
+  auto p = parsed(
+      "stage exec\n"
+      "method @forward(%x: f32[4] = input \"x\") {\n"
+      "  %a = aten.relu(%x) : f32[4] in %b+0\n"
+      "  %b = aten.relu(%a) : f32[4] in %a+0\n"
+      "  return %b\n"
+      "}\n");
+  const Graph& g = *p->methods[0]->graph;
+  const Storage s(g);
+  EXPECT_EQ(s.of(named(g, "a")).root, s.of(named(g, "b")).root);
+}
+
+TEST(Liveness, BranchesAndLoops) {
+  auto p = parsed(
+      "stage exec\n"
+      "method @forward(%x: f32[4] = input \"x\", %p: bool[] = input \"p\") {\n"
+      "  %y = prim.alloc() : f32[4]\n"             // 1
+      "  prim.branch(%p)\n"                        // 2
+      "  %u = aten.relu(%x) : f32[4]\n"            // 3
+      "  prim.assign(%y, %u)\n"                    // 4
+      "  prim.otherwise()\n"                       // 5
+      "  %v = aten.neg(%x) : f32[4]\n"             // 6
+      "  prim.assign(%y, %v)\n"                    // 7
+      "  prim.join([%y])\n"                        // 8
+      "  %c = prim.alloc() : f32[4]\n"             // 9
+      "  prim.assign(%c, %y)\n"                    // 10
+      "  prim.loop([%c])\n"                        // 11
+      "  %w = aten.add.Tensor(%c, %x) : f32[4]\n"  // 12
+      "  prim.assign(%c, %w)\n"                    // 13
+      "  prim.repeat_until(%p, [%c])\n"            // 14
+      "  return %c\n"
+      "}\n");
+  const Method& m = *p->methods[0];
+  const Liveness live(m);
+  const auto span = [&](std::string_view name) {
+    const Span s = live.of(named(*m.graph, name));
+    return std::pair(s.first, s.last);
+  };
+  EXPECT_EQ(span("y"), std::pair(4u, 10u));
+  EXPECT_EQ(span("u"), std::pair(3u, 4u));
+  EXPECT_EQ(span("v"), std::pair(6u, 7u));
+  EXPECT_FALSE(live.of(named(*m.graph, "u")).overlaps(live.of(named(*m.graph, "v"))));
+  EXPECT_EQ(span("x"), std::pair(0u, 14u));  // made before the loop: needed by the next turn
+  EXPECT_EQ(span("c"), std::pair(10u, 15u));
+  EXPECT_EQ(span("w"), std::pair(12u, 13u));
+}
+
+TEST(Sharing, RefusesWhatIsReadLaterAndWhatTheCallerOwns) {
+  const char* text =
+      "stage exec\n"
+      "method @forward(%x: f32[4] = input \"x\") {\n"
+      "  %a = aten.relu(%x) : f32[4]\n"
+      "  %b = aten.neg(%a) : f32[4]\n"
+      "  %c = aten.add.Tensor(%a, %b) : f32[4]\n"
+      "  return %c\n"
+      "}\n";
+  auto p = parsed(text);
+  Method& m = *p->methods[0];
+  const Graph& g = *m.graph;
+  const ValueId x = named(g, "x"), a = named(g, "a"), b = named(g, "b"), c = named(g, "c");
+  Sharing all(m, {});
+  EXPECT_FALSE(all.put(b, a, 0, false));  // %a is read by the add
+  EXPECT_TRUE(all.put(c, b, 0, false));
+  EXPECT_FALSE(all.put(c, a, 0, false));  // then %b would lie there too
+  EXPECT_TRUE(all.put(a, x, 0, false));
+  p = parsed(text);
+  Sharing none(*p->methods[0], {16, false, false});
+  EXPECT_FALSE(none.put(a, x, 0, false));
+  EXPECT_FALSE(none.put(c, b, 0, false));
+}
+
+TEST(Sharing, RefusesWhatTakesMoreMemory) {
+  auto p = parsed(
+      "stage exec\n"
+      "method @forward(%x: f32[100] = input \"x\", %z: f32[8] = input \"z\") {\n"
+      "  %a = aten.relu(%z) : f32[8]\n"
+      "  %b = aten.relu(%x) : f32[100]\n"
+      "  %d = aten.mean(%b) : f32[]\n"
+      "  %e = aten.expand(%d, [92]) : f32[92]\n"
+      "  %f = aten.cat([%a, %e]) : f32[100]\n"
+      "  return %f\n"
+      "}\n");
+  const Graph& g = *p->methods[0]->graph;
+  Sharing s(*p->methods[0], {});
+  EXPECT_FALSE(s.put(named(g, "a"), named(g, "f"), 0, true));  // the whole result would live beside %x and %b
+  EXPECT_TRUE(s.put(named(g, "e"), named(g, "f"), 32, true));
+}
+
+}  // namespace
+}  // namespace edgec::memory
