@@ -8,7 +8,8 @@ namespace edgec::memory {
 namespace {
 
 constexpr uint32_t kNone = UINT32_MAX;
-constexpr size_t kMaxPairs = 1 << 16;  // of members looked at for one decision; more are refused
+constexpr int64_t kFar = int64_t{1} << 60;  // bytes
+constexpr size_t kMaxPairs = 1 << 16;       // of members looked at for one decision; more are refused
 
 int64_t bytes_of(const Graph& g, ValueId v) { return upper_bound_bytes(g.tensor(v)).value_or(0); }
 
@@ -42,14 +43,16 @@ Sharing::Sharing(Method& m, const PlanOptions& options)
       time_(live_.end() + 1),
       alignment_(options.alignment),
       piece_of_(m.graph->value_count(), kNone),
-      begin_(m.graph->value_count()) {
+      begin_(m.graph->value_count()),
+      changes_(m.graph->value_count()) {
   const Storage storage(g_);
-  for (uint32_t i = 0; i < g_.value_count(); ++i) contents_.push_back({i, 0});
+  for (uint32_t i = 0; i < g_.value_count(); ++i) contents_.push_back({i, 0, -kFar, kFar});
   for (ValueId v : g_.inputs) collect(v, storage, options);
   for (NodeId n = g_.first(); n; n = g_.next(n))
     for (ValueId r : g_.node(n).results) collect(r, storage, options);
   for (const Piece& p : pieces_) count(p, 1);
   for (NodeId n = g_.first(); n; n = g_.next(n)) {
+    find_changing(n);
     unite_contents(n, storage);
     needed_ = std::max(needed_, needed_by(n));
   }
@@ -91,20 +94,27 @@ void Sharing::unite_contents(NodeId id, const Storage& storage) {
   const auto unite = [&](ValueId inner, ValueId outer, int64_t offset) {
     const Storage::Where whole = storage.of(outer);
     if (storage.of(inner) != Storage::Where{whole.root, whole.offset + offset}) return;
-    const Content in = content(inner), out = content(outer);
-    if (in.id != out.id) contents_[in.id] = {out.id, out.offset + offset - in.offset};
+    const uint32_t from = content(inner).id;
+    if (const Content to = link(inner, outer, offset); to.id != from) contents_[from] = to;
   };
   if (n.op->memory_view) unite(n.results[0], n.args[0].value(), 0);
   if (const auto offset = window_offset(g_, id)) unite(n.results[0], n.args[0].value(), *offset);
   if (op == "aten.copy_") unite(n.args[1].value(), n.results[0], 0);
-  if (op == "prim.assign" && n.args[1].is_value() && g_.type(n.args[1].value()).is_tensor()) unite(n.args[1].value(), n.args[0].value(), 0);
-  if (op == "aten.cat") {
+  if (joins_outermost(g_, id)) {
     int64_t at = 0;
     for (const Arg& a : n.args[0].list()) {
       unite(a.value(), n.results[0], at);
       at += bytes_of(g_, a.value());
     }
   }
+}
+
+// What a loop carries has another content in each turn, and the rows that it writes come one by one. The same goes for what shows them.
+void Sharing::find_changing(NodeId id) {
+  const Node& n = g_.node(id);
+  if (n.op->name() == "prim.loop") for_each_value(n.args[0], [&](const ValueId& v) { changes_[v.index] = true; });
+  if (n.op->name() == "executorch_prim.et_copy_index.tensor") changes_[n.args[0].value().index] = true;
+  if ((n.op->memory_view || window_offset(g_, id)) && changes_[n.args[0].value().index]) changes_[n.results[0].index] = true;
 }
 
 // What no sharing can save: a node's operands and results, but for a result that may lie over an operand.
@@ -119,7 +129,7 @@ int64_t Sharing::needed_by(NodeId id) const {
   int64_t results = 0, out = 0;
   for (ValueId r : n.results)
     if (piece_of_[r.index] != kNone) results += aligned(bytes_of(g_, r));
-  if (n.op->name() == "aten.cat") return results;
+  if (joins_outermost(g_, id)) return results;
   bool in_place = false;
   for (ValueId v : operands) {
     out += aligned(bytes_of(g_, v));
@@ -138,19 +148,25 @@ bool Sharing::in_state(ValueId v) const { return piece_of_[v.index] != kNone && 
 // ---- contents
 // -----------------------------------------------------------------------------------------------------------------------------
 
+Sharing::Content Sharing::composed(const Content& first, const Content& then) {
+  return {then.id, first.offset + then.offset, std::max(first.begin, then.begin - first.offset),
+          std::min(first.end, then.end - first.offset)};
+}
+
 Sharing::Content Sharing::content(ValueId v) {
+  std::vector<uint32_t> path;
   uint32_t root = v.index;
-  int64_t offset = 0;
-  for (; contents_[root].id != root; root = contents_[root].id) offset += contents_[root].offset;
-  int64_t rest = offset;
-  for (uint32_t i = v.index; i != root;) {  // the way gets short
-    const Content up = contents_[i];
-    contents_[i] = {root, rest};
-    rest -= up.offset;
-    i = up.id;
-  }
-  if (root == assumed_) return {assumed_to_.id, assumed_to_.offset + offset};
-  return {root, offset};
+  for (; contents_[root].id != root; root = contents_[root].id) path.push_back(root);
+  Content c = contents_[root];
+  for (; !path.empty(); path.pop_back()) c = contents_[path.back()] = composed(contents_[path.back()], c);  // the way gets short
+  return root == assumed_ ? composed(c, assumed_to_) : c;
+}
+
+// What the tree of `inner` hangs on when its bytes are those of `outer` at an offset. Only those: what else the trees hold may differ.
+Sharing::Content Sharing::link(ValueId inner, ValueId outer, int64_t offset) {
+  const Content in = content(inner), out = content(outer);
+  const Content step{outer.index, offset, 0, bytes_of(g_, inner)}, way = composed(step, out);
+  return {out.id, way.offset - in.offset, std::max(way.begin, in.begin) + in.offset, std::min(way.end, in.end) + in.offset};
 }
 
 // ---- decisions
@@ -169,7 +185,9 @@ bool Sharing::clash(const Member& a, const Member& b) {
   if (a.live.last == b.live.first && overwrites(b, a)) return false;
   if (b.live.last == a.live.first && overwrites(a, b)) return false;
   const Content x = content(a.value), y = content(b.value);
-  return x.id != y.id || a.begin - x.offset != b.begin - y.offset;
+  const int64_t from = std::max(a.begin, b.begin), to = std::min(a.end, b.end);
+  const auto known = [&](const Member& m, const Content& c) { return c.begin <= from - m.begin && to - m.begin <= c.end; };
+  return x.id != y.id || a.begin - x.offset != b.begin - y.offset || !known(a, x) || !known(b, y);
 }
 
 // Whether two pieces clash when `inner` is moved by `shift` bytes.
@@ -198,18 +216,20 @@ bool Sharing::takes_more(const Piece& outer, const Piece& inner, const Piece& bo
   return true;
 }
 
-bool Sharing::put(ValueId inner, ValueId outer, int64_t offset, bool same) {
+bool Sharing::put(ValueId inner, ValueId outer, int64_t offset, Relation relation) {
   uint32_t in = piece_of_[inner.index], out = piece_of_[outer.index];
   if (in == kNone || out == kNone) return false;
   int64_t shift = begin_[outer.index] + offset - begin_[inner.index];  // of the inner piece in the outer one
-  if (in == out) return shift == 0 && same;
+  if (relation == Relation::Equal && (changes_[inner.index] || changes_[outer.index])) return false;
+  if (in == out) return shift == 0 && relation != Relation::Apart;
   if (shift < 0 || (shift == 0 && pieces_[in].stays)) std::swap(in, out), shift = -shift;
   Piece &p = pieces_[out], &q = pieces_[in];
   if (q.stays || (p.limit >= 0 && q.bytes + shift > p.limit)) return false;
 
-  const Content a = content(inner), b = content(outer);
-  const bool joins = same && a.id != b.id;
-  if (joins) assumed_ = a.id, assumed_to_ = {b.id, b.offset + offset - a.offset};
+  const uint32_t own = content(inner).id;
+  const Content to = link(inner, outer, offset);
+  const bool joins = relation != Relation::Apart && own != to.id;
+  if (joins) assumed_ = own, assumed_to_ = to;
   const bool wrong = conflict(p, q, shift);
   assumed_ = kNone;
   Piece both;
@@ -217,7 +237,7 @@ bool Sharing::put(ValueId inner, ValueId outer, int64_t offset, bool same) {
   both.bytes = std::max(p.bytes, q.bytes + shift);
   if (wrong || takes_more(p, q, both)) return false;
 
-  if (joins) contents_[a.id] = {b.id, b.offset + offset - a.offset};
+  if (joins && relation == Relation::Equal) contents_[own] = to;
   p.bytes = both.bytes;
   for (Member m : q.members) {
     m.begin += shift, m.end += shift;

@@ -13,16 +13,22 @@ namespace edgec::memory {
 // place (OpDef::in_place_ok).
 bool may_overwrite(const Graph& g, const Node& n, ValueId operand);
 
+// Two values at the same bytes.
+enum class Relation {
+  Apart,     // one is dead when the other is written
+  Equal,     // they hold the same whenever both are live: a slice, a part of a concatenation, what is copied
+  Assigned,  // the inner one is assigned to the outer one; the caller has seen that nothing reads the outer one while they differ
+};
+
 // Puts values inside each other (Value::inside) where no value is overwritten before its last use, and where the bytes that live at the
 // same time do not grow.
 class Sharing {
  public:
   Sharing(Method& m, const PlanOptions& options);
 
-  // `inner` begins at byte `offset` of `outer`. `same`: the bytes there are equal whenever both are live (a slice of a tensor, a part of a
-  // concatenation, what is copied); otherwise one of them is dead when the other is written. False, and nothing changes, when that does not
-  // hold, when either has no planned memory, or when it would take more memory.
-  bool put(ValueId inner, ValueId outer, int64_t offset, bool same);
+  // `inner` begins at byte `offset` of `outer`. False, and nothing changes, when a value would be overwritten before its last use, when
+  // either has no planned memory, or when it would take more memory.
+  bool put(ValueId inner, ValueId outer, int64_t offset, Relation relation);
   const Liveness& liveness() const { return live_; }
   int64_t most_live() const { return time_.most(0, live_.end()); }  // bytes
 
@@ -46,20 +52,23 @@ class Sharing {
     int64_t limit = -1;  // no member may reach behind it; -1: it may grow
     bool stays = false;  // cannot lie in another piece
   };
-  // Which bytes a value holds: equal number and offset, equal content.
+  // Where else a value's content is: its bytes from `begin` to `end` are those of value `id` from `offset` + `begin` on.
   struct Content {
     uint32_t id;
-    int64_t offset;
+    int64_t offset, begin, end;
   };
+  static Content composed(const Content& first, const Content& then);
 
   void collect(ValueId v, const Storage& storage, const PlanOptions& options);
   static void add_member(Piece& p, const Member& member);
   void unite_contents(NodeId id, const Storage& storage);
+  void find_changing(NodeId id);
   int64_t needed_by(NodeId id) const;
   int64_t aligned(int64_t bytes) const { return (bytes + alignment_ - 1) / alignment_ * alignment_; }
   void count(const Piece& p, int sign) { time_.add(p.hull.first, p.hull.last, sign * aligned(p.bytes)); }
 
   Content content(ValueId v);
+  Content link(ValueId inner, ValueId outer, int64_t offset);
   bool overwrites(const Member& made, const Member& dying) const;
   bool clash(const Member& a, const Member& b);
   bool conflict(const Piece& outer, const Piece& inner, int64_t shift);
@@ -75,7 +84,8 @@ class Sharing {
   std::vector<uint32_t> piece_of_;  // by value; kNone: no planned memory
   std::vector<int64_t> begin_;      // of a value in its piece
   std::vector<Content> contents_;   // by value: a tree
-  uint32_t assumed_ = UINT32_MAX;   // content that for the time of a question is the other one
+  std::vector<bool> changes_;       // values that loops assign again and again, and views of them: equal to nothing else
+  uint32_t assumed_ = UINT32_MAX;   // a root of that tree that hangs below another one for the time of a question
   Content assumed_to_{};
 };
 

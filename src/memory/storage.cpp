@@ -75,7 +75,7 @@ bool is_free(const Graph& g, const Storage& s, NodeId id) {
   const Node& n = g.node(id);
   if (n.results.size() != 1 || !g.value(n.results[0]).place || !is_static_node(g, n)) return false;
   if (n.op->memory_view) return true;
-  if (n.op->name() == "aten.cat") return is_joined(g, s, n);
+  if (joins_outermost(g, id)) return is_joined(g, s, n);
   const auto offset = window_offset(g, id);
   if (!offset) return false;
   const Where whole = s.of(n.args[0].value());
@@ -95,6 +95,19 @@ std::optional<int64_t> outer_stride(const TensorType& t, size_t axis) {
   return bytes;
 }
 
+bool joins_outermost(const Graph& g, NodeId id) {
+  const Node& n = g.node(id);
+  const bool stack = n.op->name() == "aten.stack";
+  if ((!stack && n.op->name() != "aten.cat") || !n.args[0].is_list() || !is_static_node(g, n)) return false;
+  const TensorType& whole = g.tensor(n.results[0]);
+  const auto axis = Call(g, *n.op, n.args).axis("dim", whole.rank());
+  if (!axis || whole.rank() == 0 || !outer_stride(whole, *axis) || (stack && !whole.dim_order.empty())) return false;
+  return std::all_of(n.args[0].list().begin(), n.args[0].list().end(), [&](const Arg& a) {
+    const TensorType& part = g.tensor(a.value());
+    return part.dtype == whole.dtype && part.rank() + stack == whole.rank() && part.dim_order == whole.dim_order;
+  });
+}
+
 std::optional<int64_t> window_offset(const Graph& g, NodeId id) {
   const Node& n = g.node(id);
   const bool select = n.op->name() == "aten.select.int";
@@ -109,6 +122,7 @@ std::optional<int64_t> window_offset(const Graph& g, NodeId id) {
   const char* param = select ? "index" : "start";
   const auto start = c.has(param) ? c.dim(param).constant() : std::optional<int64_t>(0);
   if (!stride || !start || (!select && c.dim("step") != Dim(1))) return std::nullopt;
+  if (select && (*start < -size || *start >= size)) return std::nullopt;  // for the kernel to refuse
   const int64_t from = std::clamp<int64_t>(*start < 0 ? *start + size : *start, 0, size);
   return upper_bound_bytes(part).value_or(0) == 0 ? 0 : from * *stride;
 }

@@ -31,6 +31,8 @@ bool is_free(const Graph& g, const Storage& s, NodeId n);
 // Bytes between neighbours along `axis` when everything outside of it in memory has size 1, so that pieces along it are one behind the
 // other; none otherwise, and for dynamic sizes.
 std::optional<int64_t> outer_stride(const TensorType& t, size_t axis);
+// Whether the node joins its operands (cat, stack) along the outermost dim, so that they are pieces of its result, one behind the other.
+bool joins_outermost(const Graph& g, NodeId n);
 // Where the result of a slice or select begins in its operand, when it is one piece of that; none for other nodes.
 std::optional<int64_t> window_offset(const Graph& g, NodeId n);
 

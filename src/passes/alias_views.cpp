@@ -16,7 +16,8 @@ void alias_views(Method& m, const PassContext& cx) {
   Graph& g = *m.graph;
   memory::Sharing sharing(m, {16, cx.alloc_graph_input, cx.alloc_graph_output});
   for (NodeId n = g.first(); n; n = g.next(n))
-    if (const auto offset = memory::window_offset(g, n)) sharing.put(g.node(n).results[0], g.node(n).args[0].value(), *offset, true);
+    if (const auto offset = memory::window_offset(g, n))
+      sharing.put(g.node(n).results[0], g.node(n).args[0].value(), *offset, memory::Relation::Equal);
 }
 
 Status alias_views(Program& p, PassContext& cx) {

@@ -11,7 +11,8 @@
 // %b = aten.linear(%x, %v) : f32[2, 8]            ->    %b = aten.linear(%x, %v) : f32[2, 8] in %c+64
 // %c = aten.cat([%a, %b]) : f32[4, 8]                   %c = aten.cat([%a, %b]) : f32[4, 8]      no instruction: all is there
 //
-// What a concatenation along the outermost dim joins is made where it is wanted. An operand that cannot lie there is copied there.
+// What a concatenation (or stack) along the outermost dim joins is made where it is wanted. An operand that cannot lie there is copied
+// there.
 namespace edgec::passes {
 namespace {
 
@@ -21,29 +22,17 @@ class Concat {
 
   void run() {
     for (NodeId id : g_.nodes_in_order())
-      if (g_.node(id).op->name() == "aten.cat" && is_outermost(id)) place_operands(id);
+      if (memory::joins_outermost(g_, id)) place_operands(id);
   }
 
  private:
-  // Along a dim that has only dims of size 1 around it: the operands are pieces of the result, one behind the other.
-  bool is_outermost(NodeId id) const {
-    const Node& n = g_.node(id);
-    const TensorType& whole = g_.tensor(n.results[0]);
-    const auto axis = Call(g_, *n.op, n.args).axis("dim", whole.rank());
-    if (!axis || whole.rank() == 0 || !memory::outer_stride(whole, *axis)) return false;
-    return std::all_of(n.args[0].list().begin(), n.args[0].list().end(), [&](const Arg& a) {
-      const TensorType& part = g_.tensor(a.value());
-      return part.dtype == whole.dtype && part.rank() == whole.rank() && part.dim_order == whole.dim_order && part.is_static();
-    });
-  }
-
   void place_operands(NodeId id) {
     const ValueId whole = g_.node(id).results[0];
     ArgList operands = g_.node(id).args[0].list();
     std::vector<bool> placed;
     int64_t at = 0;
     for (const Arg& a : operands) {
-      placed.push_back(sharing_.put(a.value(), whole, at, true));
+      placed.push_back(sharing_.put(a.value(), whole, at, memory::Relation::Equal));
       at += size(a);
     }
     if (std::find(placed.begin(), placed.end(), true) == placed.end()) return;

@@ -39,7 +39,7 @@ class Results {
       const ValueId target = n.args[0].value(), value = n.args[1].value();
       const TensorType &to = g_.tensor(target), &from = g_.tensor(value);
       if (!to.is_static() || to.dtype != from.dtype || to.sizes != from.sizes || to.dim_order != from.dim_order) continue;
-      if (is_unread(target, value, id)) sharing_.put(value, target, 0, true);
+      if (is_unread(target, value, id)) sharing_.put(value, target, 0, memory::Relation::Assigned);
     }
   }
 

@@ -21,7 +21,7 @@ void reuse_operands(Method& m, const PassContext& cx) {
     for (const Arg& a : n.args)
       for_each_value(a, [&](const ValueId& v) {
         if (!done && g.type(v).is_tensor() && memory::may_overwrite(g, n, v) && !sharing.in_state(v))
-          done = sharing.put(n.results[0], v, 0, false);
+          done = sharing.put(n.results[0], v, 0, memory::Relation::Apart);
       });
   }
 }

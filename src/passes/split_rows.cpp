@@ -102,7 +102,7 @@ class SplitRows {
     }
     memory::Sharing sharing(m_, {16, cx_.alloc_graph_input, cx_.alloc_graph_output});
     for (const auto& [y, x] : over)
-      if (g.tensor(y).dtype == g.tensor(x).dtype && g.tensor(y).sizes == g.tensor(x).sizes) sharing.put(y, x, 0, false);
+      if (g.tensor(y).dtype == g.tensor(x).dtype && g.tensor(y).sizes == g.tensor(x).sizes) sharing.put(y, x, 0, memory::Relation::Apart);
     return true;
   }
 

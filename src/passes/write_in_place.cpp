@@ -20,7 +20,7 @@ void write_in_place(Method& m, const PassContext& cx) {
     if (n.op->name() != "aten.copy_" || !n.args[1].is_value()) continue;
     const TensorType &to = g.tensor(n.results[0]), &from = g.tensor(n.args[1].value());
     if (to.dtype == from.dtype && to.sizes == from.sizes && to.dim_order == from.dim_order)
-      sharing.put(n.args[1].value(), n.results[0], 0, true);
+      sharing.put(n.args[1].value(), n.results[0], 0, memory::Relation::Equal);
   }
 }
 

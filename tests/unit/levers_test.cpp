@@ -58,8 +58,8 @@ constexpr std::pair<const char*, const char*> kPrograms[] = {
      "stage core method @forward(%x: f32[8] = input \"x\") {\n"
      "  %a = aten.relu(%x) : f32[8] %b = aten.relu(%x) : f32[8] %y = aten.add.Tensor(%a, %b) : f32[8] return %y }\n"},
     {"remove-dead",
-     "stage core method @forward(%x: f32[8] = input \"x\") {\n"
-     "  %a = aten.relu(%x) : f32[8] %b = aten.neg(%x) : f32[8] return %b }\n"},
+     "stage core method @forward(%w: f32[2] = parameter \"w\", %x: f32[8] = input \"x\") {\n"
+     "  %b = aten.neg(%x) : f32[8] return %b }\n"},
     {"reorder",
      "stage core method @forward(%x: f32[1, 8] = input \"x\", %w: f32[256, 8] = parameter \"w\", %v: f32[1, 256] = parameter \"v\") {\n"
      "  %a = aten.linear(%x, %w) : f32[1, 256] %b = aten.sigmoid(%x) : f32[1, 8] %c = aten.linear(%b, %w) : f32[1, 256]\n"

@@ -544,7 +544,7 @@ TEST(PtePlan, TakesCatOfSlicesThatLieInItsOutput) {
 TEST(PtePlan, TakesSlicesAcrossThePartsOfAWhole) {
   for (uint64_t offset : {48u, 44u}) {  // behind the first part; over its end
     PlanMaker m;
-    int32_t x = m.tensor(0), first = m.tensor(32), second = m.tensor(offset), slice = m.tensor(40), y = m.tensor(96);
+    int32_t x = m.tensor(0), first = m.tensor(32), second = m.tensor(offset), slice = m.tensor(32, 6), y = m.tensor(96, 6);
     m.relu(x, first);
     m.relu(x, second);
     m.relu(slice, y);

@@ -120,14 +120,31 @@ TEST(Sharing, RefusesWhatIsReadLaterAndWhatTheCallerOwns) {
   const Graph& g = *m.graph;
   const ValueId x = named(g, "x"), a = named(g, "a"), b = named(g, "b"), c = named(g, "c");
   Sharing all(m, {});
-  EXPECT_FALSE(all.put(b, a, 0, false));  // %a is read by the add
-  EXPECT_TRUE(all.put(c, b, 0, false));
-  EXPECT_FALSE(all.put(c, a, 0, false));  // then %b would lie there too
-  EXPECT_TRUE(all.put(a, x, 0, false));
+  EXPECT_FALSE(all.put(b, a, 0, Relation::Apart));  // %a is read by the add
+  EXPECT_TRUE(all.put(c, b, 0, Relation::Apart));
+  EXPECT_FALSE(all.put(c, a, 0, Relation::Apart));  // then %b would lie there too
+  EXPECT_TRUE(all.put(a, x, 0, Relation::Apart));
   p = parsed(text);
   Sharing none(*p->methods[0], {16, false, false});
-  EXPECT_FALSE(none.put(a, x, 0, false));
-  EXPECT_FALSE(none.put(c, b, 0, false));
+  EXPECT_FALSE(none.put(a, x, 0, Relation::Apart));
+  EXPECT_FALSE(none.put(c, b, 0, Relation::Apart));
+}
+
+TEST(Sharing, APartOfTwoWholesDoesNotMakeThemEqual) {
+  auto p = parsed(
+      "stage exec\n"
+      "method @forward(%x: f32[2] = input \"x\", %z: f32[1] = input \"z\") {\n"
+      "  %d = aten.neg(%x) : f32[2]\n"
+      "  %m = aten.neg(%z) : f32[1]\n"
+      "  %a = aten.slice.Tensor(%d, 0, 0, 1) : f32[1] in %d+0\n"
+      "  %b = aten.slice.Tensor(%d, 0, 1, 2) : f32[1]\n"
+      "  %c = aten.cat([%a, %m, %b]) : f32[3]\n"
+      "  return %c\n"
+      "}\n");
+  const Graph& g = *p->methods[0]->graph;
+  Sharing s(*p->methods[0], {});
+  EXPECT_TRUE(s.put(named(g, "a"), named(g, "c"), 0, Relation::Equal));
+  EXPECT_FALSE(s.put(named(g, "m"), named(g, "c"), 4, Relation::Equal));  // the second half of %d is there and is read later
 }
 
 TEST(Sharing, RefusesWhatTakesMoreMemory) {
@@ -143,8 +160,8 @@ TEST(Sharing, RefusesWhatTakesMoreMemory) {
       "}\n");
   const Graph& g = *p->methods[0]->graph;
   Sharing s(*p->methods[0], {});
-  EXPECT_FALSE(s.put(named(g, "a"), named(g, "f"), 0, true));  // the whole result would live beside %x and %b
-  EXPECT_TRUE(s.put(named(g, "e"), named(g, "f"), 32, true));
+  EXPECT_FALSE(s.put(named(g, "a"), named(g, "f"), 0, Relation::Equal));  // the whole result would live beside %x and %b
+  EXPECT_TRUE(s.put(named(g, "e"), named(g, "f"), 32, Relation::Equal));
 }
 
 }  // namespace
