@@ -393,7 +393,10 @@ class PlanCheck {
   // Another value at exactly the place of `v` holds the new content of `v`: state that was updated in the run before
   // (or is given out at the end), or the carry of a loop.
   bool updates(const Shadow::Piece& p, uint32_t v, int32_t reader) const {
-    if (ranges_[p.writer] != ranges_[v]) return false;
+    if (ranges_[p.writer] != ranges_[v]) {  // part by part
+      const bool lasts = (is_state_[v] && p.time < run_start_) || (reader == kMethodEnd && (is_state_[v] || is_input_[v]));
+      return lasts && ranges_[v].contains(ranges_[p.writer]) && shadow_.is_whole(ranges_[v], ranges_);
+    }
     if (p.instruction >= 0 && in_loop_[static_cast<size_t>(p.instruction)]) return true;
     if (reader == kMethodEnd && (is_state_[v] || is_input_[v])) return true;
     return is_state_[v] && p.time < run_start_;
