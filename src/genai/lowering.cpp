@@ -33,6 +33,7 @@ class CompilerLowering final : public Lowering {
     pipeline::Options options;
     options.plan.alloc_graph_input = request.emit.alloc_graph_input;
     options.plan.alloc_graph_output = request.emit.alloc_graph_output;
+    options.plan.share_state = request.graphs.size() > 1;  // buffers of equal name are one cache for prefill and decode
     const auto quantized = [](const LoweringGraph& graph) { return graph.quant_io.has_value(); };
     options.quantized_io = request.emit.quantized_io && std::any_of(request.graphs.begin(), request.graphs.end(), quantized);
     if (backend) {

@@ -9,7 +9,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests/models/data"
 EDGEC = str(ROOT / "build/release/bin/edgec")
 PLUGINS = ROOT / "build/release/plugins"
-COMMANDS = ("compile", "run", "inspect", "verify", "plan", "ops", "passes", "backends")
+COMMANDS = ("compile", "run", "inspect", "verify", "plan", "genai", "ops", "passes", "backends")
 
 
 sys.path.insert(0, str(ROOT / "tests/harness"))
