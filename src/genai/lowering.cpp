@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "backends/registry.h"
 #include "genai/qnn_options.h"
 #include "genai/quant_io.h"
 #include "pipeline/pipeline.h"
@@ -15,6 +16,7 @@ namespace {
 // The backend that a name stands for; null for "portable".
 Result<std::shared_ptr<const Backend>> find_backend(const std::string& name) {
   if (name == "portable") return std::shared_ptr<const Backend>();
+  backends::register_all();
   auto backend = Extensions::global().find_backend(name == "qnn" ? std::string(kQnnBackendId) : name);
   if (backend) return backend;
   if (name == "qnn")
