@@ -160,7 +160,7 @@ class PlanCheck {
   // The arguments of a delegate are its inputs, then its outputs, without a mark. An output is new to the method.
   void find_delegate_outputs() {
     first_output_.resize(plan_.instructions.size());
-    std::vector<bool> known = is_written_;
+    std::vector<bool> known(is_written_.size(), false);  // a kernel may write to it later: state that is updated in place
     for (size_t v = 0; v < known.size(); ++v)
       if (is_input_[v] || is_state_[v] || ranges_[v].empty()) known[v] = true;
     for (size_t i = 0; i < plan_.instructions.size(); ++i) {
@@ -170,7 +170,8 @@ class PlanCheck {
       if (!args) continue;
       if (call) {
         size_t first = args->size();
-        while (first > 0 && !known[index((*args)[first - 1])]) --first;
+        // Numbers and empty tensors have no memory, so it does not matter what they are taken for.
+        while (first > 0 && (!known[index((*args)[first - 1])] || ranges_[index((*args)[first - 1])].empty())) --first;
         first_output_[i] = first;
       }
       for (int32_t a : *args) known[index(a)] = true;
