@@ -3,7 +3,7 @@
 
   cli_test.py [--edgec FILE] [--plugins FOLDER] [unittest options, e.g. Compile.test_bounds]
 """
-import array, ast, json, os, pathlib, resource, signal, subprocess, sys, tempfile, time, unittest, zipfile
+import array, ast, json, os, pathlib, re, resource, signal, subprocess, sys, tempfile, time, unittest, zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests/models/data"
@@ -58,6 +58,12 @@ class General(Case):
             self.assertIn("--help", text)
             self.assertIn(command, text)
         self.assertTrue(self.ends(0, "--version").stdout.decode().startswith("edgec "))
+
+    def test_archives_of_the_tree_name_no_folders(self):
+        for path in [*ROOT.glob("tests/**/*.pt2"), *ROOT.glob("examples/**/*.pt2")]:
+            with zipfile.ZipFile(path) as z:
+                for name in z.namelist():
+                    self.assertIsNone(re.search(rb'File \\\\*"/', z.read(name)), f"{path}: {name} (scripts/strip_paths.py)")
 
     def test_wrong_usage(self):
         self.ends(2, says="Usage")
