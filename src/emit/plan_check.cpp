@@ -76,8 +76,8 @@ class Shadow {
       if (at->second.end > r.begin) visit(at->second);
   }
 
-  // Whether each writer with bytes in `r` still has all bytes of its own range that lie in there.
-  bool is_whole(const Range& r, const std::vector<Range>& ranges) const {
+  // Whether each writer with bytes in `r`, `whole` aside, still has all bytes of its own range that lie in there.
+  bool is_whole(const Range& r, const std::vector<Range>& ranges, uint32_t whole = kNobody) const {
     auto memory = memories_.find(r.memory);
     if (memory == memories_.end()) return true;
     auto at = memory->second.upper_bound(r.begin);
@@ -87,7 +87,7 @@ class Shadow {
       if (at->second.end > r.begin) bytes[at->second.writer] += std::min(at->second.end, r.end) - std::max(at->first, r.begin);
     return std::ranges::all_of(bytes, [&](const auto& part) {
       const Range& own = ranges[part.first];
-      return part.second == std::min(own.end, r.end) - std::max(own.begin, r.begin);
+      return part.first == whole || part.second == std::min(own.end, r.end) - std::max(own.begin, r.begin);
     });
   }
 
@@ -394,9 +394,9 @@ class PlanCheck {
   // Another value at exactly the place of `v` holds the new content of `v`: state that was updated in the run before
   // (or is given out at the end), or the carry of a loop.
   bool updates(const Shadow::Piece& p, uint32_t v, int32_t reader) const {
-    if (ranges_[p.writer] != ranges_[v]) {  // part by part
+    if (ranges_[p.writer] != ranges_[v]) {  // part by part; what is not written stays as it was
       const bool lasts = (is_state_[v] && p.time < run_start_) || (reader == kMethodEnd && (is_state_[v] || is_input_[v]));
-      return lasts && ranges_[v].contains(ranges_[p.writer]) && shadow_.is_whole(ranges_[v], ranges_);
+      return lasts && ranges_[v].contains(ranges_[p.writer]) && shadow_.is_whole(ranges_[v], ranges_, v);
     }
     if (p.instruction >= 0 && in_loop_[static_cast<size_t>(p.instruction)]) return true;
     if (reader == kMethodEnd && (is_state_[v] || is_input_[v])) return true;
