@@ -1,6 +1,7 @@
 #include "passes/registry.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "memory/sharing.h"
 #include "passes/share_memory.h"
@@ -29,12 +30,19 @@ class Concat {
   void place_operands(NodeId id) {
     const ValueId whole = g_.node(id).results[0];
     ArgList operands = g_.node(id).args[0].list();
-    std::vector<bool> placed;
+    std::vector<int64_t> offsets;
     int64_t at = 0;
     for (const Arg& a : operands) {
-      placed.push_back(sharing_.put(a.value(), whole, at, memory::Relation::Equal));
+      offsets.push_back(at);
       at += size(a);
     }
+    // What is made last comes first: an early operand would keep all of the whole alive from its own time on.
+    std::vector<size_t> order(operands.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    const auto made = [&](size_t i) { return sharing_.liveness().of(operands[i].value()).first; };
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return made(a) > made(b); });
+    std::vector<bool> placed(operands.size());
+    for (size_t i : order) placed[i] = sharing_.put(operands[i].value(), whole, offsets[i], memory::Relation::Equal);
     if (std::find(placed.begin(), placed.end(), true) == placed.end()) return;
     at = 0;
     for (size_t i = 0; i < operands.size(); ++i) {
