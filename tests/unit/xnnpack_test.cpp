@@ -9,6 +9,7 @@
 #include "backends/xnnpack/lowering.h"
 #include "backends/xnnpack/write.h"
 #include "ops/table.h"
+#include "passes/registry.h"
 
 // What the XNNPACK backend makes of small graphs, and what it refuses and why. That payloads run and compute what torch does is
 // tested with all operators' cases (tests/ops --backend xnnpack) and with the models.
@@ -273,6 +274,51 @@ TEST(XnnpackOptions, AreCheckedAndTakeEffect) {
   Options with;
   with.dynamic_weights = true;
   EXPECT_EQ(refusal(product, with), "");
+}
+
+// ---- attention that is kept whole ------------------------------------------------------------------------------------------------------
+
+std::string fused(const std::string& sizes, const std::string& ranges) {
+  ops::register_all();
+  const auto text = [&](std::string t) {
+    for (size_t at = t.find("B,T"); at != std::string::npos; at = t.find("B,T")) t.replace(at, 3, sizes);
+    return t;
+  };
+  auto p = parse_program(text(R"(stage functional
+method @forward(%q: f32[B,T, 8] = input "q", %k: f32[B,T, 8] = input "k", %v: f32[B,T, 8] = input "v", %m: bool[B,T] = input "m") )" +
+                              ranges + R"( {
+  %q4 = aten.view(%q, [B,T, 2, 4]) : f32[B,T, 2, 4]
+  %qh = aten.transpose.int(%q4, 1, 2)
+  %k4 = aten.view(%k, [B,T, 2, 4]) : f32[B,T, 2, 4]
+  %kh = aten.transpose.int(%k4, 1, 2)
+  %v4 = aten.view(%v, [B,T, 2, 4]) : f32[B,T, 2, 4]
+  %vh = aten.transpose.int(%v4, 1, 2)
+  %m3 = aten.unsqueeze(%m, 1)
+  %m4 = aten.unsqueeze(%m3, 1)
+  %y = aten.scaled_dot_product_attention(%qh, %kh, %vh, %m4)
+  %t = aten.transpose.int(%y, 1, 2)
+  %o = aten.view(%t, [B,T, 8]) : f32[B,T, 8]
+  return %o
+})"));
+  if (!p) return p.failure().message;
+  passes::PassContext cx;
+  cx.keeps_whole = [](const Method&, const Graph&, NodeId) { return true; };
+  if (Status ok = passes::find_pass("fuse-attention")->fn(**p, cx); !ok) return ok.failure().message;
+  remove_dead_nodes(*(*p)->methods[0]->graph);
+  return print(**p);
+}
+
+TEST(FuseAttention, HeadsBesideTwoDynamicDimsJoinTheOperator) {
+  const std::string out = fused("s0, s1", "where s0 in 1..4, s1 in 1..9");
+  EXPECT_NE(out.find("edgec.multi_head_attention"), std::string::npos) << out;
+  EXPECT_NE(out.find("aten.where.self"), std::string::npos) << out;
+  EXPECT_EQ(out.find("scaled_dot_product_attention"), std::string::npos) << out;
+}
+
+TEST(FuseAttention, ViewsThatABackendTakesStay) {
+  const std::string out = fused("2, 9", "");
+  EXPECT_EQ(out.find("edgec.multi_head_attention"), std::string::npos) << out;
+  EXPECT_NE(out.find("aten.where.self"), std::string::npos) << out;
 }
 
 }  // namespace
