@@ -139,8 +139,9 @@ TEST(XnnpackLowering, OutputsThatAreNotMadeAreCopied) {
 }
 
 TEST(XnnpackLowering, IntegersGoFromQuantizeToDequantize) {
-  const Net net = lowered(R"(method @forward(
-    %x: f32[1, 8] = input "x", %w: i8[4, 8] = parameter "w", %s: f32[4] = [0.1, 0.2, 0.3, 0.4] buffer "s", %z: i64[4] = buffer "z",
+  const Net net = lowered(R"(constant #0 "s" f32[4] = [0.1, 0.2, 0.3, 0.4]
+method @forward(
+    %x: f32[1, 8] = input "x", %w: i8[4, 8] = parameter "w", %s: f32[4] = buffer "s" #0, %z: i64[4] = buffer "z",
     %b: f32[4] = parameter "b") {
   %q = quantized_decomposed.quantize_per_tensor(%x, 0.5, 3, -128, 127, i8) : i8[1, 8]
   %d = quantized_decomposed.dequantize_per_tensor(%q, 0.5, 3, -128, 127, i8) : f32[1, 8]
@@ -241,7 +242,7 @@ INSTANTIATE_TEST_SUITE_P(Reasons, XnnpackRefusal, testing::Values(
     Refused{R"(%x: f32[1, 2, 7, 7] = input "x")", "{\n  %y = edge.aten.avg_pool2d(%x, [2, 2], [2, 2], [0, 0], true) : f32[1, 2, 4, 4]", "ceil mode"},
     Refused{R"(%x: f32[1, 2, 7, 7] = input "x")", "{\n  %y = edge.aten.adaptive_avg_pool2d(%x, [2, 2]) : f32[1, 2, 2, 2]", "different sizes"},
     Refused{R"(%x: f32[2, 7] = input "x")", "{\n  %y = edge.aten.slice.Tensor(%x, 1, 0, 7, 2) : f32[2, 4]", "step"},
-    Refused{R"(%x: f32[2, 1] = input "x")", "{\n  %y = edge.aten.expand(%x, [2, 4]) : f32[2, 4]", "broadcasts where it computes"},
+    Refused{R"(%x: f32[2, 1] = input "x", %z: f32[s0] = input "z")", "where s0 in 1..4 {\n  %y = edge.aten.expand(%x, [2, s0]) : f32[2, s0]", "not constant"},
     Refused{R"(%x: f32[2, 4] = input "x")", "{\n  %y = edge.aten.constant_pad_nd(%x, [-1, 0], 0.0) : f32[2, 3]", "negative"},
     Refused{R"(%x: f32[2, 4] = input "x")", "{\n  %y = edge.aten.cat([%x], 0) : f32[2, 4]", "single part"},
     Refused{R"(%x: f32[2, 3, 4] = input "x")", "{\n  %y = edge.aten.mean.dim(%x, [0, 2]) : f32[3]", "follow each other"},
