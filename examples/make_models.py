@@ -1,5 +1,5 @@
 """Writes the models of the examples (needs torch): examples/models/*.pt2."""
-import pathlib
+import pathlib, subprocess, sys
 
 import torch
 
@@ -28,6 +28,7 @@ class Activations(torch.nn.Module):
 
 def save(name, module, *inputs):
     torch.export.save(torch.export.export(module, inputs), HERE / f"{name}.pt2")
+    subprocess.run([sys.executable, HERE.parents[1] / "scripts/strip_paths.py", HERE / f"{name}.pt2"], check=True)
 
 
 HERE.mkdir(exist_ok=True)

@@ -20,6 +20,10 @@ namespace {
 namespace et = executorch::runtime;
 using Values = std::vector<std::vector<float>>;
 
+float sine(float v) { return std::sin(v); }
+float cosine(float v) { return std::cos(v); }
+float exponential(float v) { return std::exp(v); }
+
 struct Step {
   size_t operand = 0;
   float (*function)(float) = nullptr;
@@ -41,7 +45,8 @@ struct Chain {
         continue;
       }
       if (!(in >> function >> operand) || operand >= inputs + steps.size()) return false;
-      steps.push_back({operand, function == "sin" ? std::sin : function == "cos" ? std::cos : static_cast<float (*)(float)>(std::exp)});
+      if (function != "sin" && function != "cos" && function != "exp") return false;
+      steps.push_back({operand, function == "sin" ? sine : function == "cos" ? cosine : exponential});
     }
     return !outputs.empty();
   }

@@ -14,10 +14,10 @@
 #include "cli/plugins.h"
 #include "cli/report.h"
 #include "memory/layers.h"
-#include "memory/planners.h"
 #include "passes/registry.h"
 #include "pipeline/constants.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/planner.h"
 #include "support/output_file.h"
 #include "support/text.h"
 
@@ -103,7 +103,7 @@ Result<passes::PassInfo> pass_named(const std::string& name) {
 
 Status choose_planner(const CompileArgs& args, memory::PlanningOptions& plan) {
   if (!args.planner.empty()) {
-    EDGEC_TRY(const MemoryPlanner* planner, memory::find_planner(args.planner));
+    EDGEC_TRY(const MemoryPlanner* planner, pipeline::find_planner(args.planner));
     plan.planner = {planner, [](const MemoryPlanner*) {}};  // lives as long as the process
   }
   if (args.layers.empty()) return {};

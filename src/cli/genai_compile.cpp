@@ -88,8 +88,12 @@ Status compile(const CompileCommand& c) {
   auto adapter = std::make_shared<genai::DefaultCompilerAdapter>(genai::lowering_to(qnn ? "qnn" : c.args.backend));
   genai::ExecuTorchCompilationStrategy strategy(std::move(adapter), std::move(plan));
   const genai::PipelineContext context(c.args.decoder_model, *c.args.soc_model, c.args.prompt, c.args.artifact);
-  EDGEC_TRY(const genai::CompilationOutputConfig out, strategy.invoke(context, input));
-  for (const auto& [key, path] : *out.artifact_paths) fmt::print("{} {}\n", name(key), path.string());
+  const auto out = strategy.invoke(context, input);
+  if (!out) {  // the stage is no news here: what caused its failure is
+    const auto* stage = genai::error_as<genai::StageError>(out.failure());
+    return stage && stage->original() ? Failure(*stage->original()) : Failure(out.failure());
+  }
+  for (const auto& [key, path] : *out->artifact_paths) fmt::print("{} {}\n", name(key), path.string());
   return {};
 }
 

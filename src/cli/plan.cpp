@@ -9,6 +9,7 @@
 #include "memory/check_plan.h"
 #include "memory/instance.h"
 #include "memory/planners.h"
+#include "pipeline/planner.h"
 #include "support/output_file.h"
 
 namespace edgec::cli {
@@ -29,7 +30,7 @@ struct Done {
 // Our planners try harder than for a program, and stop when the capacity is met.
 Result<Done> run_planner(const PlanArgs& args, std::vector<MemoryBlock>& blocks) {
   const MemoryLayer layer{1, "", -1, args.alignment, 1};
-  EDGEC_TRY(const MemoryPlanner* planner, memory::find_planner(args.planner));
+  EDGEC_TRY(const MemoryPlanner* planner, pipeline::find_planner(args.planner));
   Done done;
   const memory::Problem problem = memory::Problem::of(blocks, layer.alignment);
   if (planner == memory::built_in_planner("best")) {

@@ -86,6 +86,10 @@ class JsonWriter {
     numbers(plan.buffer_sizes);
     auto most = max_live_bytes(plan);
     put(", \"max_live_bytes\": {}", most ? fmt::format("{}", *most) : "null");
+    put(", \"live\": ");
+    list(live_bytes(plan).value_or(std::vector<LiveBytes>()), [&](const LiveBytes& l) {
+      put("{{\"memory\": {}, \"begin\": {}, \"end\": {}, \"from\": {}, \"to\": {}}}", l.memory, l.begin, l.end, l.from, l.to);
+    });
     put(", \"operators\": ");
     size_t op = 0;
     list(plan.operators, [&](const Operator& o) {

@@ -88,7 +88,8 @@ class Liveness {
  public:
   explicit Liveness(const Plan& plan) : plan_(plan), written_(plan.values.size()) {}
 
-  std::optional<uint64_t> run() {
+  // What lives where and when; nothing when that took too long.
+  std::optional<std::vector<Lifetime>> lifetimes() {
     const auto end = static_cast<Time>(plan_.instructions.size() + 1);
     for (int32_t v : plan_.inputs) write(v, 0);
     for (size_t v = 0; v < plan_.values.size(); ++v) {
@@ -102,11 +103,10 @@ class Liveness {
     for (int32_t v : plan_.outputs) read(v, end);
     for (const auto& [begin, piece] : pieces_) lifetimes_.push_back({begin, piece.end, piece.from, piece.to});
     if (steps_ > kMaxSteps || loops_.size() > kMaxLoops) return std::nullopt;
-    if (lifetimes_.empty()) return 0;
     for (auto [first, last] : loops_)  // what a loop reads must last until its end
       for (Lifetime& l : lifetimes_)
         if (l.from < first && l.to >= first && l.to <= last) l.to = last;
-    return Coverage(lifetimes_).largest();
+    return std::move(lifetimes_);
   }
 
  private:
@@ -247,6 +247,41 @@ uint64_t planned_bytes(const Plan& plan) {
   return sum;
 }
 
-std::optional<uint64_t> max_live_bytes(const Plan& plan) { return Liveness(plan).run(); }
+std::optional<uint64_t> max_live_bytes(const Plan& plan) {
+  const auto lifetimes = Liveness(plan).lifetimes();
+  if (!lifetimes) return std::nullopt;
+  return lifetimes->empty() ? 0 : Coverage(*lifetimes).largest();
+}
+
+std::optional<std::vector<LiveBytes>> live_bytes(const Plan& plan) {
+  constexpr size_t kMaxPieces = size_t{1} << 17;  // nobody looks at more
+  const auto lifetimes = Liveness(plan).lifetimes();
+  if (!lifetimes || lifetimes->size() > kMaxPieces) return std::nullopt;
+  std::vector<LiveBytes> out;
+  for (const Lifetime& l : *lifetimes) out.push_back({l.begin.first, l.begin.second, l.end.second, l.from, l.to});
+  return out;
+}
+
+std::string timeline(const Plan& plan, const std::vector<LiveBytes>& live, uint32_t memory) {
+  constexpr uint64_t kRows = 16, kColumns = 64;
+  if (memory >= plan.buffer_sizes.size() || plan.buffer_sizes[memory] <= 0) return {};
+  const auto bytes = static_cast<uint64_t>(plan.buffer_sizes[memory]);
+  const uint64_t times = plan.instructions.size() + 2, rows = std::min(kRows, bytes), columns = std::min(kColumns, times);
+  const uint64_t row_bytes = (bytes - 1) / rows + 1, column_times = (times - 1) / columns + 1;
+  std::vector<std::vector<uint64_t>> used(rows, std::vector<uint64_t>(columns));  // the most bytes that one piece leaves there, summed
+  for (const LiveBytes& l : live) {
+    if (l.memory != memory || l.begin >= l.end) continue;
+    for (uint64_t r = l.begin / row_bytes; r < rows && r * row_bytes < l.end; ++r) {
+      const uint64_t here = std::min(l.end, (r + 1) * row_bytes) - std::max(l.begin, r * row_bytes);
+      for (uint64_t c = l.from / column_times; c < columns && c * column_times <= l.to; ++c) used[r][c] += here;
+    }
+  }
+  std::string out;
+  for (uint64_t r = rows; r-- > 0;) {
+    for (uint64_t u : used[r]) out += u == 0 ? '.' : u >= std::min(row_bytes, bytes - std::min(bytes, r * row_bytes)) ? '#' : '+';
+    out += '\n';
+  }
+  return out;
+}
 
 }  // namespace edgec::pte

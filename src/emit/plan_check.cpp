@@ -76,8 +76,8 @@ class Shadow {
       if (at->second.end > r.begin) visit(at->second);
   }
 
-  // Whether each writer with bytes in `r` still has all bytes of its own range that lie in there.
-  bool is_whole(const Range& r, const std::vector<Range>& ranges) const {
+  // Whether each writer with bytes in `r`, `whole` aside, still has all bytes of its own range that lie in there.
+  bool is_whole(const Range& r, const std::vector<Range>& ranges, uint32_t whole = kNobody) const {
     auto memory = memories_.find(r.memory);
     if (memory == memories_.end()) return true;
     auto at = memory->second.upper_bound(r.begin);
@@ -87,7 +87,7 @@ class Shadow {
       if (at->second.end > r.begin) bytes[at->second.writer] += std::min(at->second.end, r.end) - std::max(at->first, r.begin);
     return std::ranges::all_of(bytes, [&](const auto& part) {
       const Range& own = ranges[part.first];
-      return part.second == std::min(own.end, r.end) - std::max(own.begin, r.begin);
+      return part.first == whole || part.second == std::min(own.end, r.end) - std::max(own.begin, r.begin);
     });
   }
 
@@ -160,7 +160,7 @@ class PlanCheck {
   // The arguments of a delegate are its inputs, then its outputs, without a mark. An output is new to the method.
   void find_delegate_outputs() {
     first_output_.resize(plan_.instructions.size());
-    std::vector<bool> known = is_written_;
+    std::vector<bool> known(is_written_.size(), false);  // a kernel may write to it later: state that is updated in place
     for (size_t v = 0; v < known.size(); ++v)
       if (is_input_[v] || is_state_[v] || ranges_[v].empty()) known[v] = true;
     for (size_t i = 0; i < plan_.instructions.size(); ++i) {
@@ -170,7 +170,8 @@ class PlanCheck {
       if (!args) continue;
       if (call) {
         size_t first = args->size();
-        while (first > 0 && !known[index((*args)[first - 1])]) --first;
+        // Numbers and empty tensors have no memory, so it does not matter what they are taken for.
+        while (first > 0 && (!known[index((*args)[first - 1])] || ranges_[index((*args)[first - 1])].empty())) --first;
         first_output_[i] = first;
       }
       for (int32_t a : *args) known[index(a)] = true;
@@ -393,7 +394,10 @@ class PlanCheck {
   // Another value at exactly the place of `v` holds the new content of `v`: state that was updated in the run before
   // (or is given out at the end), or the carry of a loop.
   bool updates(const Shadow::Piece& p, uint32_t v, int32_t reader) const {
-    if (ranges_[p.writer] != ranges_[v]) return false;
+    if (ranges_[p.writer] != ranges_[v]) {  // part by part; what is not written stays as it was
+      const bool lasts = (is_state_[v] && p.time < run_start_) || (reader == kMethodEnd && (is_state_[v] || is_input_[v]));
+      return lasts && ranges_[v].contains(ranges_[p.writer]) && shadow_.is_whole(ranges_[v], ranges_, v);
+    }
     if (p.instruction >= 0 && in_loop_[static_cast<size_t>(p.instruction)]) return true;
     if (reader == kMethodEnd && (is_state_[v] || is_input_[v])) return true;
     return is_state_[v] && p.time < run_start_;

@@ -35,6 +35,7 @@ class MethodText {
     for (size_t i = 1; i < plan_.buffer_sizes.size(); ++i) put("  memory {}: {} bytes\n", i, plan_.buffer_sizes[i]);
     if (planned_bytes(plan_) > 0)
       if (auto most = max_live_bytes(plan_)) put("  live at most: {} bytes\n", *most);
+    memory_over_time();
     values("inputs", plan_.inputs, ", a number for `edgec run`");
     values("outputs", plan_.outputs);
     operators();
@@ -51,6 +52,18 @@ class MethodText {
   template <class... T>
   void put(fmt::format_string<T...> format, T&&... args) {
     fmt::format_to(std::back_inserter(out_), format, std::forward<T>(args)...);
+  }
+
+  void memory_over_time() {
+    const auto live = planned_bytes(plan_) > 0 ? live_bytes(plan_) : std::nullopt;
+    if (!live) return;
+    for (size_t id = 1; id < plan_.buffer_sizes.size(); ++id) {
+      const std::string picture = timeline(plan_, *live, static_cast<uint32_t>(id));
+      if (picture.empty()) continue;
+      put("  memory {} over time: the call at the left, byte 0 at the bottom; # full, + in part, . never used\n", id);
+      for (size_t at = 0; at < picture.size(); at = picture.find('\n', at) + 1)
+        put("    |{}|\n", std::string_view(picture).substr(at, picture.find('\n', at) - at));
+    }
   }
 
   const Value* value(int64_t i) const {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "backends/registry.h"
 #include "genai/qnn_options.h"
 #include "genai/quant_io.h"
 #include "pipeline/pipeline.h"
@@ -15,6 +16,7 @@ namespace {
 // The backend that a name stands for; null for "portable".
 Result<std::shared_ptr<const Backend>> find_backend(const std::string& name) {
   if (name == "portable") return std::shared_ptr<const Backend>();
+  backends::register_all();
   auto backend = Extensions::global().find_backend(name == "qnn" ? std::string(kQnnBackendId) : name);
   if (backend) return backend;
   if (name == "qnn")
@@ -33,6 +35,7 @@ class CompilerLowering final : public Lowering {
     pipeline::Options options;
     options.plan.alloc_graph_input = request.emit.alloc_graph_input;
     options.plan.alloc_graph_output = request.emit.alloc_graph_output;
+    options.plan.share_state = request.graphs.size() > 1;  // buffers of equal name are one cache for prefill and decode
     const auto quantized = [](const LoweringGraph& graph) { return graph.quant_io.has_value(); };
     options.quantized_io = request.emit.quantized_io && std::any_of(request.graphs.begin(), request.graphs.end(), quantized);
     if (backend) {

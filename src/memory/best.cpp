@@ -1,6 +1,3 @@
-#include <edgec/extensions.h>
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -120,14 +117,6 @@ const MemoryPlanner* built_in_planner(std::string_view name) {
        {static_cast<const MemoryPlanner*>(&best), static_cast<const MemoryPlanner*>(&greedy), static_cast<const MemoryPlanner*>(&naive)})
     if (p->name() == name) return p;
   return nullptr;
-}
-
-Result<const MemoryPlanner*> find_planner(std::string_view name) {
-  if (const MemoryPlanner* p = built_in_planner(name)) return p;
-  if (const MemoryPlanner* p = Extensions::global().find_planner(name)) return p;
-  std::string names = "best, greedy, naive";
-  for (const auto& p : Extensions::global().planners()) names += ", " + p->name();
-  return usage_error(fmt::format("error: there is no memory planner {}; there are: {}", name, names));
 }
 
 }  // namespace edgec::memory

@@ -52,7 +52,5 @@ class BestPlanner : public ArrangingPlanner {
 
 // A planner of ours, or null.
 const MemoryPlanner* built_in_planner(std::string_view name);
-// A planner of ours or of `Extensions`; a failure (kind Usage) lists the names there are.
-Result<const MemoryPlanner*> find_planner(std::string_view name);
 
 }  // namespace edgec::memory

@@ -114,6 +114,13 @@ void Sharing::find_changing(NodeId id) {
   const Node& n = g_.node(id);
   if (n.op->name() == "prim.loop") for_each_value(n.args[0], [&](const ValueId& v) { changes_[v.index] = true; });
   if (n.op->name() == "executorch_prim.et_copy_index.tensor") changes_[n.args[0].value().index] = true;
+  // The program does not say which arguments of a delegate are inputs: they are told by an instruction that writes them.
+  if (n.op->schema().ns == "executorch")
+    for (const Arg& a : n.args)
+      for_each_value(a, [&](ValueId v) {
+        for (changes_[v.index] = true; g_.value(v).def && g_.node(g_.value(v).def).op->memory_view; changes_[v.index] = true)
+          v = g_.node(g_.value(v).def).args[0].value();
+      });
   if ((n.op->memory_view || window_offset(g_, id)) && changes_[n.args[0].value().index]) changes_[n.results[0].index] = true;
 }
 

@@ -84,7 +84,7 @@ class Sharing {
   std::vector<uint32_t> piece_of_;  // by value; kNone: no planned memory
   std::vector<int64_t> begin_;      // of a value in its piece
   std::vector<Content> contents_;   // by value: a tree
-  std::vector<bool> changes_;       // values that loops assign again and again, and views of them: equal to nothing else
+  std::vector<bool> changes_;       // what loops assign again and again, what delegates take: equal to nothing else
   uint32_t assumed_ = UINT32_MAX;   // a root of that tree that hangs below another one for the time of a question
   Content assumed_to_{};
 };

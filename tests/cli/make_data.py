@@ -3,7 +3,7 @@
 
   make_data.py      writes data/user_op.pt2, writing_op.pt2, writing_op_core.pt2
 """
-import pathlib
+import pathlib, subprocess, sys
 import torch
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -49,3 +49,4 @@ if __name__ == "__main__":
     ep = torch.export.export(WritingOp(), (torch.randn(3, 4),))
     torch.export.save(ep, HERE / "data/writing_op.pt2")
     torch.export.save(ep.run_decompositions(), HERE / "data/writing_op_core.pt2")
+    subprocess.run([sys.executable, HERE.parents[1] / "scripts/strip_paths.py", *(HERE / "data").glob("*.pt2")], check=True)

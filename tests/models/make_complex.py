@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Makes data/llama_rope and data/audio_spectrum with torch 2.13: models that compute with complex numbers inside."""
-import json, math, pathlib
+import json, math, pathlib, subprocess, sys
 import numpy, torch
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -60,6 +60,7 @@ def save(name, model, calls, exercises, dynamic=None, atol=1e-4):
     (folder / "expected").mkdir(exist_ok=True)
     exported = torch.export.export(model, calls[0], dynamic_shapes=dynamic)
     torch.export.save(exported, folder / "model.pt2")
+    subprocess.run([sys.executable, pathlib.Path(__file__).resolve().parents[2] / "scripts/strip_paths.py", folder / "model.pt2"], check=True)
     meta = {"name": name, "exercises": exercises, "torch": torch.__version__, "form": "training IR", "stateful": False, "random_outputs": False,
             "atol": atol, "inputs": [], "outputs": [], "ranges": {}, "buffers_mutated": [], "inputs_mutated": [], "calls": []}
     tensors = {n.name: n.meta["val"] for n in exported.graph.nodes if n.op == "placeholder"}

@@ -18,7 +18,7 @@ namespace {
 
 using Outputs = std::vector<runtime::Value>;  // of all calls
 
-// Passes that --no-pass switches off. All but fuse-linear only move data, leave out work or share memory.
+// Passes that --no-pass switches off. All but fuse-linear and split-slopes only move data, leave out work or share memory.
 std::set<std::string> levers() {
   std::set<std::string> out;
   for (const passes::PassInfo& pass : passes::all_passes())
@@ -178,7 +178,7 @@ Finding examine(const Program& program) {
   if (Status s = verify(program, diag); !s) return {"verifier", s.failure().message};
   if (auto f = check_text(program); !f.ok()) return f;
 
-  std::set<std::string> fusing = {"fuse-linear"};
+  std::set<std::string> fusing = {"fuse-linear", "split-slopes"};  // the second may change the sign of a zero
   auto plain = compiled(program, levers()), kept = compiled(program, fusing), all = compiled(program, {});
   for (const auto* r : {&plain, &kept, &all})
     if (!*r && r->failure().kind == ErrorKind::Internal) return of_failure(r->failure());

@@ -7,7 +7,6 @@
 #include <map>
 #include <unordered_map>
 
-#include "backends/executor/share_weights.h"
 #include "backends/registry.h"
 #include "pipeline/pipeline.h"
 #include "support/hash.h"
@@ -38,7 +37,8 @@ class Executor final : public Backend {
 
   Result<CompileSpecs> parse_options(std::span<const std::pair<std::string, std::string>> options) const override {
     CompileSpecs specs;
-    for (const auto& [key, value] : options) {
+    for (const auto& option : options) {
+      const std::string &key = option.first, &value = option.second;
       const auto one_of = [&](std::initializer_list<std::string_view> allowed) {
         return std::find(allowed.begin(), allowed.end(), value) != allowed.end();
       };
@@ -86,7 +86,6 @@ class Executor final : public Backend {
     options.plan.alloc_graph_input = false;
     EDGEC_TRY(pipeline::Outcome out, pipeline::compile(program, options));
     Payload payload;
-    EDGEC_TRY(payload.named_data, share_weights(out.emitted.program));
     payload.debug_handles = handles(region, out.emitted.origins);
     Collect sink;
     EDGEC_TRY_VOID(pte::write(out.emitted.program, sink));

@@ -6,14 +6,13 @@
 #include <chrono>
 #include <cstring>
 
+#include "memory/plan.h"
+
 namespace edgec::genai {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-// State that methods have in common lies in memory id 2, as the official Module shares it.
-constexpr uint32_t kStateMemory = 2;
 
 runtime::Value integers(std::span<const int64_t> values, int8_t type, std::vector<int64_t> shape) {
   runtime::Array array;
@@ -32,7 +31,7 @@ runtime::Value integers(std::span<const int64_t> values, int8_t type, std::vecto
 Result<Generator> Generator::load(std::shared_ptr<const MappedFile> file, const pte::Program& program) {
   EDGEC_TRY(DecoderProgram decoder, describe_decoder(program));
   runtime::RunnerOptions options;
-  options.shared_memory_ids = {kStateMemory};
+  options.shared_memory_ids = {memory::kSharedStateId};
   EDGEC_TRY(runtime::Runner runner, runtime::Runner::load(std::move(file), std::move(options)));
   std::vector<std::string> methods = {decoder.decode.name};
   if (decoder.prefill) methods.push_back(decoder.prefill->name);

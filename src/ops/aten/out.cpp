@@ -9,6 +9,9 @@ namespace {
 
 // Called "add.out" for "add", "lerp.Tensor_out" for "lerp.Tensor".
 constexpr char kRegular[] =
+    "atan2 diagonal_copy expand_copy floor_divide glu logit masked_fill.Scalar pixel_shuffle pixel_unshuffle reflection_pad1d "
+    "reflection_pad2d reflection_pad3d replication_pad1d replication_pad2d replication_pad3d roll rsub.Scalar select_scatter tril "
+    "unfold_copy "
     "_chunk_cat _unsafe_view _weight_norm_interface abs addcdiv addcmul addr affine_grid_generator alias_copy all.dims aminmax arange "
     " baddbmm binary_cross_entropy binary_cross_entropy_with_logits block_diag bmm cat celu channel_shuffle clamp "
     "clamp_max.Tensor clamp_max clamp_min.Tensor clamp_min col2im copy count_nonzero.dim_IntList count_nonzero "
