@@ -9,6 +9,7 @@
 #include "backends/xnnpack/lowering.h"
 #include "backends/xnnpack/write.h"
 #include "ops/table.h"
+#include "passes/registry.h"
 
 // What the XNNPACK backend makes of small graphs, and what it refuses and why. That payloads run and compute what torch does is
 // tested with all operators' cases (tests/ops --backend xnnpack) and with the models.
@@ -138,8 +139,9 @@ TEST(XnnpackLowering, OutputsThatAreNotMadeAreCopied) {
 }
 
 TEST(XnnpackLowering, IntegersGoFromQuantizeToDequantize) {
-  const Net net = lowered(R"(method @forward(
-    %x: f32[1, 8] = input "x", %w: i8[4, 8] = parameter "w", %s: f32[4] = [0.1, 0.2, 0.3, 0.4] buffer "s", %z: i64[4] = buffer "z",
+  const Net net = lowered(R"(constant #0 "s" f32[4] = [0.1, 0.2, 0.3, 0.4]
+method @forward(
+    %x: f32[1, 8] = input "x", %w: i8[4, 8] = parameter "w", %s: f32[4] = buffer "s" #0, %z: i64[4] = buffer "z",
     %b: f32[4] = parameter "b") {
   %q = quantized_decomposed.quantize_per_tensor(%x, 0.5, 3, -128, 127, i8) : i8[1, 8]
   %d = quantized_decomposed.dequantize_per_tensor(%q, 0.5, 3, -128, 127, i8) : f32[1, 8]
@@ -240,7 +242,7 @@ INSTANTIATE_TEST_SUITE_P(Reasons, XnnpackRefusal, testing::Values(
     Refused{R"(%x: f32[1, 2, 7, 7] = input "x")", "{\n  %y = edge.aten.avg_pool2d(%x, [2, 2], [2, 2], [0, 0], true) : f32[1, 2, 4, 4]", "ceil mode"},
     Refused{R"(%x: f32[1, 2, 7, 7] = input "x")", "{\n  %y = edge.aten.adaptive_avg_pool2d(%x, [2, 2]) : f32[1, 2, 2, 2]", "different sizes"},
     Refused{R"(%x: f32[2, 7] = input "x")", "{\n  %y = edge.aten.slice.Tensor(%x, 1, 0, 7, 2) : f32[2, 4]", "step"},
-    Refused{R"(%x: f32[2, 1] = input "x")", "{\n  %y = edge.aten.expand(%x, [2, 4]) : f32[2, 4]", "broadcasts where it computes"},
+    Refused{R"(%x: f32[2, 1] = input "x", %z: f32[s0] = input "z")", "where s0 in 1..4 {\n  %y = edge.aten.expand(%x, [2, s0]) : f32[2, s0]", "not constant"},
     Refused{R"(%x: f32[2, 4] = input "x")", "{\n  %y = edge.aten.constant_pad_nd(%x, [-1, 0], 0.0) : f32[2, 3]", "negative"},
     Refused{R"(%x: f32[2, 4] = input "x")", "{\n  %y = edge.aten.cat([%x], 0) : f32[2, 4]", "single part"},
     Refused{R"(%x: f32[2, 3, 4] = input "x")", "{\n  %y = edge.aten.mean.dim(%x, [0, 2]) : f32[3]", "follow each other"},
@@ -273,6 +275,51 @@ TEST(XnnpackOptions, AreCheckedAndTakeEffect) {
   Options with;
   with.dynamic_weights = true;
   EXPECT_EQ(refusal(product, with), "");
+}
+
+// ---- attention that is kept whole ------------------------------------------------------------------------------------------------------
+
+std::string fused(const std::string& sizes, const std::string& ranges) {
+  ops::register_all();
+  const auto text = [&](std::string t) {
+    for (size_t at = t.find("B,T"); at != std::string::npos; at = t.find("B,T")) t.replace(at, 3, sizes);
+    return t;
+  };
+  auto p = parse_program(text(R"(stage functional
+method @forward(%q: f32[B,T, 8] = input "q", %k: f32[B,T, 8] = input "k", %v: f32[B,T, 8] = input "v", %m: bool[B,T] = input "m") )" +
+                              ranges + R"( {
+  %q4 = aten.view(%q, [B,T, 2, 4]) : f32[B,T, 2, 4]
+  %qh = aten.transpose.int(%q4, 1, 2)
+  %k4 = aten.view(%k, [B,T, 2, 4]) : f32[B,T, 2, 4]
+  %kh = aten.transpose.int(%k4, 1, 2)
+  %v4 = aten.view(%v, [B,T, 2, 4]) : f32[B,T, 2, 4]
+  %vh = aten.transpose.int(%v4, 1, 2)
+  %m3 = aten.unsqueeze(%m, 1)
+  %m4 = aten.unsqueeze(%m3, 1)
+  %y = aten.scaled_dot_product_attention(%qh, %kh, %vh, %m4)
+  %t = aten.transpose.int(%y, 1, 2)
+  %o = aten.view(%t, [B,T, 8]) : f32[B,T, 8]
+  return %o
+})"));
+  if (!p) return p.failure().message;
+  passes::PassContext cx;
+  cx.keeps_whole = [](const Method&, const Graph&, NodeId) { return true; };
+  if (Status ok = passes::find_pass("fuse-attention")->fn(**p, cx); !ok) return ok.failure().message;
+  remove_dead_nodes(*(*p)->methods[0]->graph);
+  return print(**p);
+}
+
+TEST(FuseAttention, HeadsBesideTwoDynamicDimsJoinTheOperator) {
+  const std::string out = fused("s0, s1", "where s0 in 1..4, s1 in 1..9");
+  EXPECT_NE(out.find("edgec.multi_head_attention"), std::string::npos) << out;
+  EXPECT_NE(out.find("aten.where.self"), std::string::npos) << out;
+  EXPECT_EQ(out.find("scaled_dot_product_attention"), std::string::npos) << out;
+}
+
+TEST(FuseAttention, ViewsThatABackendTakesStay) {
+  const std::string out = fused("2, 9", "");
+  EXPECT_EQ(out.find("edgec.multi_head_attention"), std::string::npos) << out;
+  EXPECT_NE(out.find("aten.where.self"), std::string::npos) << out;
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "backends/xnnpack/lowering.h"
 
 // Operators of one and two operands, element by element. They take their operands in whatever order these lie.
@@ -90,10 +92,12 @@ Status rsub_tensors(Lowering& l, const Site& s) {
   return two(l, s, Op::Subtract, s.node().args[1].value(), s.node().args[0].value(), s.call().number("alpha", 1));
 }
 
-// The delegate's own estimate gives NaN for 0, where torch gives infinity.
+// The delegate's own estimate gives NaN for 0, its root of infinity too.
 Status rsqrt(Lowering& l, const Site& s) {
   const Form f = l.form(s.node().args[0].value());
-  l.bind(s.node().results[0], l.binary(Op::Divide, l.scalar(1, l.net().value(f.id).type), l.unary(Op::SquareRoot, f.id)), f.order);
+  const double inf = std::numeric_limits<double>::infinity();
+  const Id root = l.unary(Op::SquareRoot, l.clamp(f.id, -inf, std::numeric_limits<float>::max()));
+  l.bind(s.node().results[0], l.binary(Op::Divide, l.scalar(1, l.net().value(f.id).type), root), f.order);
   return {};
 }
 

@@ -272,10 +272,17 @@ Id Lowering::binary(Op op, Id a, Id b) {
 }
 
 Id Lowering::clamp(Id x, double min, double max) {
-  const Id y = value(net_.value(x).type, dims(x), net_.value(x).quant);
+  const auto lo = static_cast<float>(min), hi = static_cast<float>(max);
+  if (NetNode* made = net_.producer(x); made && takes_range(made->op) && net_.value(x).consumers == 0 && bound_.count(x) == 0) {
+    made->min = std::min(std::max(made->min, lo), hi);
+    made->max = std::max(std::min(made->max, hi), lo);
+    return x;
+  }
+  const NetValue from = net_.value(x);
+  const Id y = value(from.type, from.dims, from.quant);
   NetNode& n = emit(Op::Clamp, {x}, y);
-  n.min = static_cast<float>(min);
-  n.max = static_cast<float>(max);
+  n.min = lo;
+  n.max = hi;
   return y;
 }
 
@@ -361,7 +368,7 @@ Id Lowering::matmul(Id a, Id b, bool transpose_b) {
   return y;
 }
 
-Id Lowering::mean_of_last(Id x) {
+Id Lowering::mean_of_last(Id x, double add) {
   const DataType t = net_.value(x).type;
   const auto k = *dims(x).back().constant();
   const auto [it, fresh] = averages_.try_emplace({static_cast<uint32_t>(k), t}, kNone);
@@ -370,7 +377,13 @@ Id Lowering::mean_of_last(Id x) {
     for (int64_t i = 0; i < k; ++i) append_element(row, dtype_of(t), 1.0 / static_cast<double>(k));
     it->second = constant(make_tensor_data(dtype_of(t), {1, k}, std::move(row)));
   }
-  return fully_connected(x, it->second, kNone, 1);
+  Id bias = kNone;
+  if (add != 0) {
+    std::vector<std::byte> bytes;
+    append_element(bytes, dtype_of(t), add);
+    bias = constant(make_tensor_data(dtype_of(t), {1}, std::move(bytes)));
+  }
+  return fully_connected(x, it->second, bias, 1);
 }
 
 Id Lowering::concatenate(std::vector<Id> parts, uint32_t axis) {

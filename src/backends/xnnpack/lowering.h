@@ -75,7 +75,8 @@ class Lowering {
   // Last dim: [..., k] -> [..., n]; weight [n, k].
   Id fully_connected(Id x, Id weight, Id bias, uint32_t n);
   Id matmul(Id a, Id b, bool transpose_b);
-  Id mean_of_last(Id x);  // [..., k] -> [..., 1]
+  Id mean_of_last(Id x, double add = 0);  // [..., k] -> [..., 1]
+  std::map<Id, Id> visible_rows;          // of masks, made once
   Id concatenate(std::vector<Id> parts, uint32_t axis);
   const Dims& dims(Id x) const { return net_.value(x).dims; }
 

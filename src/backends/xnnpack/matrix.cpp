@@ -169,12 +169,20 @@ Refusal attention_refuses(const Site& s) {
   return {};
 }
 
+// Never -inf, of which a softmax over a whole row would make NaN.
+Id masked(Lowering& l, Id scores, Id mask) {
+  const Id sum = l.binary(Op::Add, scores, mask);
+  l.net().producer(sum)->min = std::numeric_limits<float>::lowest();
+  return sum;
+}
+
 // 1 for rows of a mask of which something is visible, else 0: torch gives 0 for the others, a softmax over nothing but -inf gives NaN.
 // A row of any length is summed by a product with positive numbers, for which the values serve.
 Id visible_rows(Lowering& l, Id mask, Id values) {
+  if (const auto known = l.visible_rows.find(mask); known != l.visible_rows.end()) return known->second;
   const Id seen = l.clamp(l.binary(Op::Add, l.binary(Op::Multiply, mask, 1e-30), 1e9), 0, 1);
   const Id count = l.dims(seen).back().constant() ? l.mean_of_last(seen) : l.matmul(seen, l.clamp(values, 1, 2), false);
-  return l.clamp(l.binary(Op::Multiply, count, 1e9), 0, 1);
+  return l.visible_rows[mask] = l.clamp(l.binary(Op::Multiply, count, 1e9), 0, 1);
 }
 
 Status attention(Lowering& l, const Site& s) {
@@ -194,14 +202,13 @@ Status attention(Lowering& l, const Site& s) {
     } else {
       mask = l.plain(c.value("attn_mask"));
     }
-    scores = l.binary(Op::Add, scores, mask);
+    scores = masked(l, scores, mask);
     rows = visible_rows(l, mask, l.plain(v));
   }
   if (c.flag("is_causal")) {
     const int64_t n = *t.sizes[rank - 2].constant(), columns = *l.type(k).sizes[rank - 2].constant();
-    scores = l.binary(Op::Add, scores, l.constant(additive(t.dtype, {n, columns}, [&](int64_t i) { return i % columns <= i / columns; })));
+    scores = masked(l, scores, l.constant(additive(t.dtype, {n, columns}, [&](int64_t i) { return i % columns <= i / columns; })));
   }
-  if (rows != kNone) scores = l.clamp(scores, std::numeric_limits<float>::lowest(), std::numeric_limits<double>::infinity());
   Id out = l.matmul(l.unary(Op::Softmax, scores), l.plain(v), false);
   if (rows != kNone) out = l.binary(Op::Multiply, out, rows);
   l.bind(s.node().results[0], out, plain_order(rank));
@@ -219,24 +226,66 @@ Refusal heads_refuse(const Site& s) {
   return {};
 }
 
+struct Heads {
+  Id q, k, v, mask;
+  int64_t count, size, value_size;
+  double scale;
+};
+
 // Head by head, by slices of the last dim: the delegate infers one dim of a view at most.
+Id head_by_head(Lowering& l, const Heads& h) {
+  const Id q = l.binary(Op::Multiply, h.q, h.scale);
+  std::vector<Id> parts;
+  for (int64_t i = 0; i < h.count; ++i) {
+    Id scores = l.matmul(l.slice(q, 2, i * h.size, Dim(h.size)), l.slice(h.k, 2, i * h.size, Dim(h.size)), true);
+    if (h.mask != kNone) scores = masked(l, scores, h.mask);
+    parts.push_back(l.matmul(l.unary(Op::Softmax, scores), l.slice(h.v, 2, i * h.value_size, Dim(h.value_size)), false));
+  }
+  return l.concatenate(std::move(parts), 2);
+}
+
+// `value` in the columns of each head, else 0: [heads, ...ones, heads * size].
+Id columns_of_heads(Lowering& l, int64_t heads, int64_t size, double value, size_t leading, size_t ones) {
+  std::vector<std::byte> bytes;
+  for (int64_t h = 0; h < heads; ++h)
+    for (int64_t i = 0; i < heads * size; ++i) append_element(bytes, DType::F32, i / size == h ? value : 0);
+  std::vector<int64_t> sizes;
+  for (size_t i = 0; i < leading + 1 + ones; ++i) sizes.push_back(i == leading ? heads : 1);
+  sizes.push_back(heads * size);
+  return l.constant(make_tensor_data(DType::F32, std::move(sizes), std::move(bytes)));
+}
+
+// All heads at once: products over whole rows of which the other heads' columns are 0. A broadcast makes the dim of heads, which no view
+// can beside two dynamic dims; a mean over it puts the columns back.
+Id all_heads(Lowering& l, const Heads& h) {
+  const Id q = l.binary(Op::Multiply, h.q, columns_of_heads(l, h.count, h.size, h.scale, 0, 2));  // [heads, b, t, heads * e]
+  Id scores = l.matmul(q, h.k, true);
+  if (h.mask != kNone) scores = masked(l, scores, h.mask);
+  const Id all = l.matmul(l.unary(Op::Softmax, scores), h.v, false);
+  const Id own = l.binary(Op::Multiply, all, columns_of_heads(l, h.count, h.value_size, static_cast<double>(h.count), 1, 2));
+  const Id last = l.transpose(own, {2, 3, 0, 1, 4});  // [b, t, 1, heads, heads * e]
+  const Dims d = l.dims(last);
+  const Id out = l.value(DataType::F32, {d[0], d[1], d[4]});
+  l.emit(Op::GlobalAveragePool, {last}, out);
+  return out;
+}
+
 Status heads(Lowering& l, const Site& s) {
   const Call c = s.call();
-  const int64_t count = c.integer("heads");
-  const auto size_of = [&](const char* p) { return *c.tensor(p).sizes[2].constant() / count; };
-  const int64_t e = size_of("query"), ev = size_of("value");
-  const double scale = c.number("scale", 1 / std::sqrt(static_cast<double>(e)));
-  const Id q = l.binary(Op::Multiply, l.plain(c.value("query")), scale), k = l.plain(c.value("key")), v = l.plain(c.value("value"));
-  const Id mask = c.has("attn_mask") ? l.plain(c.value("attn_mask")) : kNone;
-  std::vector<Id> parts;
-  for (int64_t h = 0; h < count; ++h) {
-    Id scores = l.matmul(l.slice(q, 2, h * e, Dim(e)), l.slice(k, 2, h * e, Dim(e)), true);
-    if (mask != kNone)
-      scores = l.clamp(l.binary(Op::Add, scores, mask), std::numeric_limits<float>::lowest(), std::numeric_limits<double>::infinity());
-    parts.push_back(l.matmul(l.unary(Op::Softmax, scores), l.slice(v, 2, h * ev, Dim(ev)), false));
-  }
-  Id out = l.concatenate(std::move(parts), 2);
-  if (mask != kNone) out = l.binary(Op::Multiply, out, visible_rows(l, mask, l.slice(v, 2, 0, Dim(1))));
+  Heads h;
+  h.count = c.integer("heads");
+  h.size = *c.tensor("query").sizes[2].constant() / h.count;
+  h.value_size = *c.tensor("value").sizes[2].constant() / h.count;
+  h.scale = c.number("scale", 1 / std::sqrt(static_cast<double>(h.size)));
+  h.q = l.plain(c.value("query"));
+  h.k = l.plain(c.value("key"));
+  h.v = l.plain(c.value("value"));
+  h.mask = c.has("attn_mask") ? l.plain(c.value("attn_mask")) : kNone;
+  // Products over whole rows cost heads times the work, and save a dozen operators a head: right while scores are a small part of a layer.
+  const int64_t keys = sym::upper_bound(c.tensor("key").sizes[1]).value_or(INT64_MAX / 1024);
+  const bool at_once = keys * (h.count - 1) <= 6 * h.count * h.size;
+  Id out = at_once ? all_heads(l, h) : head_by_head(l, h);
+  if (h.mask != kNone) out = l.binary(Op::Multiply, out, visible_rows(l, h.mask, l.slice(h.v, 2, 0, Dim(1))));
   l.bind(s.node().results[0], out, plain_order(3));
   return {};
 }

@@ -29,27 +29,27 @@ Rows rows_of(Lowering& l, Id x, int64_t k) {
   return {l.reshape(x, {sym::floordiv(numel(d), Dim(k)), Dim(k), Dim(1), Dim(1)}), true};
 }
 
-Id mean(Lowering& l, Id x, bool images) {
-  if (!images) return l.mean_of_last(x);
+// The mean of each row, plus a number.
+Id mean(Lowering& l, Id x, bool images, double add = 0) {
+  if (!images) return l.mean_of_last(x, add);
   const Dims d = l.dims(x);
   const Id y = l.value(l.net().value(x).type, {d[0], Dim(1), Dim(1), Dim(1)});
   l.emit(Op::GlobalAveragePool, {x}, y).flags = kKeepDims;
-  return y;
+  return add == 0 ? y : l.binary(Op::Add, y, add);
 }
 
-Id inverse_root(Lowering& l, Id square_mean, double eps) {
-  return l.unary(Op::ReciprocalSquareRoot, eps == 0 ? square_mean : l.binary(Op::Add, square_mean, eps));
+// 1 / sqrt(mean of squares + eps)
+Id inverse_root(Lowering& l, Id x, bool images, double eps) {
+  return l.unary(Op::ReciprocalSquareRoot, mean(l, l.unary(Op::Square, x), images, eps));
 }
 
 // (x - mean) / sqrt(variance + eps) along each row.
 Id standardized(Lowering& l, const Rows& r, double eps) {
   const Id centred = l.binary(Op::Subtract, r.x, mean(l, r.x, r.images));
-  return l.binary(Op::Multiply, centred, inverse_root(l, mean(l, l.unary(Op::Square, centred), r.images), eps));
+  return l.binary(Op::Multiply, centred, inverse_root(l, centred, r.images, eps));
 }
 
-Id by_root_mean_square(Lowering& l, const Rows& r, double eps) {
-  return l.binary(Op::Multiply, r.x, inverse_root(l, mean(l, l.unary(Op::Square, r.x), r.images), eps));
-}
+Id by_root_mean_square(Lowering& l, const Rows& r, double eps) { return l.binary(Op::Multiply, r.x, inverse_root(l, r.x, r.images, eps)); }
 
 Id scaled_and_shifted(Lowering& l, Id x, const Site& s, const std::vector<int64_t>& shape) {
   const auto operand = [&](const char* p) {

@@ -31,12 +31,6 @@ Refusal image_refuses(const Site& s) {
   return {};
 }
 
-Refusal unused(const Site& s, size_t result, const char* what) {
-  const ValueId v = s.node().results[result];
-  if (s.g.use_counts()[v.index] > 0) return fmt::format("{} are used", what);
-  return {};
-}
-
 // How far the last window reaches over the image's end; none when sizes are not known.
 std::optional<int64_t> overhang(const Site& s, const Window& w, size_t dim) {
   const auto in = s.call().tensor("self").sizes[2 + dim].constant(), out = s.result().sizes[2 + dim].constant();
@@ -66,7 +60,6 @@ Refusal max_refuses(const Site& s) {
   if (w.stride[0] > w.kernel[0] || w.stride[1] > w.kernel[1]) return "a stride above the window's size";
   for (size_t i = 0; i < 2 && w.ceil; ++i)
     if (!overhang(s, w, i)) return "ceil mode on sizes that are not constant";
-  if (s.node().results.size() > 1) return unused(s, 1, "the indices");
   return {};
 }
 Status max_pool(Lowering& l, const Site& s) {

@@ -53,6 +53,7 @@ std::optional<QuantizedWeight> with_scales(const Site& s, const Call& c, const c
   w.numbers = data;
   const auto count = static_cast<size_t>(scales->numel());
   w.scales = numbers<float>(scales, count);
+  if (std::any_of(w.scales.begin(), w.scales.end(), [](float x) { return !(x > 0) || !std::isfinite(x); })) return std::nullopt;
   w.zero_points = numbers<int64_t>(zeros, count);
   const auto low = c.op().schema().find("quant_min") >= 0 && c.has("quant_min") ? c.integer("quant_min") : -128;
   w.four_bits = low == -8;
@@ -71,7 +72,7 @@ std::optional<QuantizedWeight> weight_of_quantized(const Site& s, ValueId v) {
   if (!data || data->dtype != DType::I8) return std::nullopt;
   const Site at{s.m, s.g, def, s.options};
   if (op == kNs + "dequantize_per_tensor") {
-    if (!c.arg("scale").is_number()) return std::nullopt;
+    if (!c.arg("scale").is_number() || !(c.number("scale") > 0) || !std::isfinite(c.number("scale"))) return std::nullopt;
     QuantizedWeight w;
     w.numbers = *data;
     w.scales = {static_cast<float>(c.number("scale"))};

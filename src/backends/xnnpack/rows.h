@@ -36,7 +36,7 @@ struct Row {
   Status (*lower)(Lowering&, const Site&);
   Refusal (*refuses)(const Site&) = nullptr;  // beyond what holds for all: dtypes, ranks, sizes
   bool own_types = false;                     // checks dtypes itself
-  bool moves = false;                         // only moves data: int8 as well as floats
+  bool moves = false;                         // moves elements: numbers of quantized values too
 };
 
 std::span<const Row> elementwise_rows();

@@ -74,8 +74,54 @@ Status same(Lowering& l, const Site& s) {
   return {};
 }
 
+constexpr int64_t kMostOnes = 4096;  // that an expansion multiplies by
+
 Refusal expand_refuses(const Site& s) {
-  if (s.g.tensor(s.node().args[0].value()).sizes != s.result().sizes) return "an expansion: the delegate broadcasts where it computes";
+  const Dims &from = s.g.tensor(s.node().args[0].value()).sizes, &to = s.result().sizes;
+  if (from.size() != to.size() && !at_most_one_dynamic(from)) return "new dims beside several dynamic ones";
+  const size_t shift = to.size() - from.size();
+  int64_t elements = 1;
+  for (size_t i = 0; i < to.size(); ++i)
+    if (i < shift || from[i - shift] != to[i])
+      elements = std::min<int64_t>(elements * std::min<int64_t>(to[i].constant().value_or(1), kMostOnes + 1), kMostOnes + 1);
+  if (elements > kMostOnes) return "an expansion that would need a large constant";
+  for (size_t i = 0; i < to.size(); ++i)
+    if ((i < shift || from[i - shift] != to[i]) && !to[i].is_static()) return "an expansion to a size that is not constant";
+  return {};
+}
+
+// Whether the only user broadcasts the operand itself.
+bool broadcast_where_used(const Lowering& l, const Site& s) {
+  const NodeId user = l.only_user(s.node().results[0]);
+  if (!user) return false;
+  const std::string& op = s.g.node(user).op->name();
+  for (const char* name : {"aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor", "aten.div.Tensor", "aten.maximum", "aten.minimum"})
+    if (op == name) {
+      const ValueId a = s.g.node(user).args[0].value(), b = s.g.node(user).args[1].value();
+      const ValueId other = a == s.node().results[0] ? b : a;
+      return a != b && s.g.tensor(other).sizes == s.result().sizes && l.type(s.node().args[0].value()).rank() == s.result().rank();
+    }
+  return false;
+}
+
+// A product with ones, unless nothing is to be done.
+Status expand(Lowering& l, const Site& s) {
+  const ValueId x = s.node().args[0].value(), y = s.node().results[0];
+  const TensorType &from = l.type(x), &to = s.result();
+  if (from.sizes == to.sizes || broadcast_where_used(l, s)) return same(l, s);
+  const size_t shift = to.rank() - from.rank();
+  Dims whole(shift, Dim(1));
+  whole.insert(whole.end(), from.sizes.begin(), from.sizes.end());
+  std::vector<int64_t> ones;
+  int64_t count = 1;
+  for (size_t i = 0; i < to.rank(); ++i) {
+    ones.push_back(whole[i] == to.sizes[i] ? 1 : *to.sizes[i].constant());
+    count *= ones.back();
+  }
+  std::vector<std::byte> bytes;
+  for (int64_t i = 0; i < count; ++i) append_element(bytes, to.dtype, 1);
+  const Id factor = l.constant(make_tensor_data(to.dtype, ones, std::move(bytes)));
+  l.bind(y, l.binary(Op::Multiply, l.reshape(l.plain(x), whole), factor), plain_order(to.rank()));
   return {};
 }
 
@@ -254,7 +300,7 @@ constexpr Row kRows[] = {
     {"aten.flatten.using_ints", view, view_refuses, false, true},
     {"aten.permute", permute, nullptr, false, true},
     {"aten.transpose.int", permute, nullptr, false, true},
-    {"aten.expand", same, expand_refuses},
+    {"aten.expand", expand, expand_refuses},
     {"aten.clone", same, nullptr, false, true},
     {"aten.alias", same, nullptr, false, true},
     {"dim_order_ops._to_dim_order_copy", same, nullptr, false, true},

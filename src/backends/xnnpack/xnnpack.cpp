@@ -19,6 +19,7 @@ class XnnpackBackend : public Backend {
 
   BackendTraits traits(const CompileSpecs&) const override {
     BackendTraits t;
+    t.sym_inside = true;  // what a node is told of sizes follows from its operands
     t.joins_independent = true;
     return t;
   }
