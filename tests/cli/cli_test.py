@@ -445,7 +445,7 @@ class Inspect(Case):
         self.ends(2, "inspect", "--ir", "--json", pte)
 
     def test_every_model_is_described(self):
-        for folder in sorted(DATA.iterdir()):
+        for folder in sorted(p.parent for p in DATA.glob("*/model.pt2")):
             facts = json.loads(self.ends(0, "inspect", "--json", folder / "model.pt2").stdout)
             meta = json.loads((folder / "meta.json").read_text())
             self.assertEqual([i["name"] for i in facts["inputs"]], [i["name"] for i in meta["inputs"]])
@@ -460,7 +460,7 @@ class Inspect(Case):
 
 class Verify(Case):
     def test_every_model_agrees_with_its_program(self):
-        for folder in sorted(DATA.iterdir()):
+        for folder in sorted(p.parent for p in DATA.glob("*/model.pt2")):
             pte = self.program(folder.name, *(["--bound", "32"] if folder.name == "unbounded_dim" else []))
             self.assertTrue(self.ends(0, "verify", pte).stdout.startswith(b"ok"))
             self.assertTrue(self.ends(0, "verify", folder / "model.pt2", pte).stdout.startswith(b"ok"))
