@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <utility>
 
 // Places items one upon another, from low to high: every solution can be pushed down until each item lies on others or at 0.
 //
@@ -13,14 +14,28 @@
 //   places need no look.
 // - Groups of items that share no section are solved each by itself.
 // - Sections. What is left of a section must fit above the lowest place that any of it can have.
+// - Rising. In some turns offsets never fall from one item to the next instead, which says the same without sleep: then all that is left
+//   must fit above the last one, in every section.
 // - Turns. How long a search takes hangs much on the order of trials, so it starts again and again; items that were left over where
 //   something failed come earlier in later turns.
 namespace edgec::memory {
 namespace {
 
 constexpr int64_t kUnplaced = -1;
-constexpr int64_t kShortTurn = 1'000'000;  // steps
-constexpr uint32_t kPlainTurns = 6;        // one for each order, before past failures count
+constexpr int64_t kShortTurn = 2'000'000;  // steps
+
+// How a turn chooses what comes next, and what is tried first where several items would do. Learned: what was left over where something
+// failed, with some noise. No way is good on all of MiniMalloc's hard instances; each of these is by far the best on one.
+enum class Next : uint8_t { LowestEnd, FromLowest, Rising };
+enum class Order : uint8_t { WidthAreaTotal, TotalWidthArea, LearnedArea, LearnedSize, Learned };
+struct Way {
+  Next next = Next::Rising;
+  Order order = Order::Learned;
+};
+constexpr std::array kWays = {
+    Way{Next::Rising, Order::TotalWidthArea}, Way{Next::Rising, Order::WidthAreaTotal},  Way{Next::Rising, Order::LearnedArea},
+    Way{Next::LowestEnd, Order::LearnedSize}, Way{Next::FromLowest, Order::LearnedArea}, Way{Next::Rising, Order::Learned},
+};
 
 // 1 1 2 1 1 2 4 ...: most turns short, some long; about as good as any fixed series when the length hangs on luck.
 int64_t luby(uint32_t turn) {
@@ -106,7 +121,7 @@ class Search {
 
   // Which of two items comes first where both would do.
   void rank_items(uint32_t turn) {
-    from_lowest_ = turn % 2 == 1;
+    way_ = kWays[turn % kWays.size()];
     random_ = turn + 12345;
     const size_t n = p_.items.size();
     std::vector<std::array<double, 3>> keys(n);
@@ -114,11 +129,23 @@ class Search {
       const auto& item = p_.items[i];
       const auto most = static_cast<double>(*std::max_element(live_.begin() + item.lo, live_.begin() + item.hi + 1));
       const auto width = static_cast<double>(item.hi - item.lo + 1), size = static_cast<double>(item.size), area = width * size;
-      const double learned = turn < kPlainTurns ? 0 : weight_[i] * noise();
-      const double plain[3] = {width, most, most};
-      const double scale[3] = {area, size, 1};
-      keys[i] = {turn < kPlainTurns ? plain[turn % 3] : learned * scale[turn % 3], turn % 3 == 2 ? width : area,
-                 turn % 3 == 2 ? area : width};
+      switch (way_.order) {
+        case Order::WidthAreaTotal:
+          keys[i] = {width, area, most};
+          break;
+        case Order::TotalWidthArea:
+          keys[i] = {most, width, area};
+          break;
+        case Order::LearnedArea:
+          keys[i] = {weight_[i] * area * noise(), width, 0};
+          break;
+        case Order::LearnedSize:
+          keys[i] = {weight_[i] * size * noise(), width, 0};
+          break;
+        case Order::Learned:
+          keys[i] = {weight_[i] * noise(), width, 0};
+          break;
+      }
     }
     std::vector<uint32_t> by(n);
     std::iota(by.begin(), by.end(), 0u);
@@ -135,11 +162,11 @@ class Search {
     for (uint32_t begin = from; begin < to;) {
       uint32_t end = begin + 1;
       while (end < to && crossing_[end - 1] > 0) ++end;
-      if (begin == from && end == to) return solve(items);
+      if (begin == from && end == to) return solve(items, from, to);
       const size_t mark = pool_.size();
       for (size_t i = items.begin; i < items.end; ++i)
         if (p_.items[pool_[i]].lo >= begin && p_.items[pool_[i]].lo < end) pool_.push_back(pool_[i]);
-      const bool ok = pool_.size() == mark || solve({mark, pool_.size()});
+      const bool ok = pool_.size() == mark || solve({mark, pool_.size()}, begin, end);
       pool_.resize(mark);
       if (!ok) return false;
       begin = end;
@@ -147,7 +174,33 @@ class Search {
     return true;
   }
 
-  bool solve(Range group) {
+  bool solve(Range group, uint32_t from, uint32_t to) {
+    return way_.next == Next::Rising ? solve_rising(group, from, to) : solve_near(group);
+  }
+
+  // Offsets never fall: of two orders of the same places only one is tried.
+  bool solve_rising(Range group, uint32_t from, uint32_t to) {
+    steps_ -= (to - from) / 4;
+    for (uint32_t s = from; s < to; ++s)
+      if (left_[s] > 0 && std::max(last_.at, floor_[s]) + left_[s] > capacity_) return learn(s), false;
+    int64_t lowest_top = INT64_MAX;
+    for (size_t k = group.begin; k < group.end; ++k) lowest_top = std::min(lowest_top, top(pool_[k]));
+    const size_t mark = pool_.size();
+    for (size_t k = group.begin; k < group.end; ++k) {
+      const uint32_t i = pool_[k];
+      if (lowest_[i] < lowest_top && !(Last{lowest_[i], rank_[i]} < last_)) pool_.push_back(i);
+    }
+    std::sort(pool_.begin() + static_cast<std::ptrdiff_t>(mark), pool_.end(), [&](uint32_t a, uint32_t b) {
+      return Last{lowest_[a], rank_[a]} < Last{lowest_[b], rank_[b]};
+    });
+    const size_t end = pool_.size();
+    bool ok = false;
+    for (size_t k = mark; k < end && !ok && steps_ > 0; ++k) ok = place(pool_[k], group);
+    pool_.resize(mark);
+    return ok;
+  }
+
+  bool solve_near(Range group) {
     const uint32_t j = lowest_end(group);
     const size_t mark = pool_.size();
     pool_.push_back(j);
@@ -200,10 +253,10 @@ class Search {
     uint32_t j = pool_[group.begin];
     for (size_t k = group.begin; k < group.end; ++k) {
       const uint32_t i = pool_[k];
-      if (from_lowest_ ? lowest_[i] < lowest_[j] : top(i) < top(j)) j = i;
+      if (way_.next == Next::FromLowest ? lowest_[i] < lowest_[j] : top(i) < top(j)) j = i;
     }
     steps_ -= static_cast<int64_t>(group.end - group.begin + neighbours_[j].size());
-    for (uint32_t next = j; from_lowest_; j = next) {
+    for (uint32_t next = j; way_.next == Next::FromLowest; j = next) {
       steps_ -= static_cast<int64_t>(neighbours_[j].size());
       for (uint32_t z : neighbours_[j])
         if (is_left(z) && (top(z) < top(next) || (top(z) == top(next) && rank_[z] < rank_[next]))) next = z;
@@ -250,7 +303,9 @@ class Search {
         const uint32_t i = pool_[k];
         if (i != c) pool_.push_back(i), from = std::min(from, p_.items[i].lo), to = std::max(to, p_.items[i].hi + 1);
       }
+      const Last before = std::exchange(last_, {at, rank_[c]});
       ok = pool_.size() == mark || solve_groups({mark, pool_.size()}, from, to);
+      last_ = before;
       pool_.resize(mark);
     }
     if (!ok)
@@ -343,6 +398,11 @@ class Search {
     bump_ *= 1e-100;
   }
 
+  struct Last {
+    int64_t at = 0;
+    uint32_t rank = 0;
+    bool operator<(const Last& o) const { return at != o.at ? at < o.at : rank < o.rank; }
+  };
   struct Placed {
     uint32_t item = 0;
     size_t raised = 0, floors = 0;  // how long those were before
@@ -360,7 +420,8 @@ class Search {
   std::vector<double> weight_;
   double bump_ = 1;
   uint64_t random_ = 0;
-  bool from_lowest_ = false;
+  Way way_;
+  Last last_;  // what was placed last, in a turn of rising offsets
 
   std::vector<int64_t> offsets_, lowest_;  // of items; how low they may lie on what is placed
   std::vector<uint32_t> support_;          // the placed item that gave `lowest_`, when it is above 0
@@ -386,7 +447,7 @@ Verdict search(const Problem& problem, int64_t capacity, int64_t& steps, Arrange
   if (problem.max_live() > capacity) return Verdict::Impossible;
   Search search(problem, capacity);
   for (uint32_t turn = 0; steps > 0; ++turn) {
-    const int64_t budget = std::min(kShortTurn * luby(turn / kPlainTurns), steps);
+    const int64_t budget = std::min(kShortTurn * luby(turn / static_cast<uint32_t>(kWays.size())), steps);
     const Verdict verdict = search.run(turn, budget);
     steps -= budget - search.steps_left();
     if (verdict == Verdict::GaveUp) continue;
