@@ -18,7 +18,7 @@ namespace {
 struct PlanArgs {
   std::string instance, output, planner = "best";
   std::vector<std::string> plugins;
-  int64_t capacity = -1, effort = 1000;
+  int64_t capacity = -1, effort = 2000;
   int64_t alignment = 1;
 };
 
@@ -86,7 +86,7 @@ void add_plan_command(CLI::App& app, Invocation& invocation) {
   cmd->add_option("--align", args->alignment, "alignment of offsets in bytes: a power of two (default 1)")
       ->type_name("N")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 30));
-  cmd->add_option("--effort", args->effort, "million steps of search before best gives up (default 1000, some seconds)")
+  cmd->add_option("--effort", args->effort, "million steps of search before best gives up (default 2000, some seconds)")
       ->type_name("N")
       ->check(CLI::Range(int64_t{0}, int64_t{1000000}));
   add_plugin_option(*cmd, args->plugins);
