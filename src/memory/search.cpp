@@ -25,7 +25,8 @@ constexpr int64_t kUnplaced = -1;
 constexpr int64_t kShortTurn = 2'000'000;  // steps
 
 // How a turn chooses what comes next, and what is tried first where several items would do. Learned: what was left over where something
-// failed, with some noise. No way is good on all of MiniMalloc's hard instances; each of these is by far the best on one.
+// failed, with some noise. No way is good on all of MiniMalloc's hard instances; the list and the length of a turn were chosen by trying
+// some on them.
 enum class Next : uint8_t { LowestEnd, FromLowest, Rising };
 enum class Order : uint8_t { WidthAreaTotal, TotalWidthArea, LearnedArea, LearnedSize, Learned };
 struct Way {

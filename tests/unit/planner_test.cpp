@@ -194,7 +194,7 @@ std::string text_of(const std::string& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// Those of MiniMalloc's public hard instances that take a moment only; benchmarks/planned runs all.
+// Those of MiniMalloc's public hard instances that take a moment only; `edgec plan` takes seconds for others and gives up on I.
 TEST(Search, SolvesHardInstances) {
   for (const char* name : {"B", "C", "F", "H"}) {
     const auto instance = parse_instance(text_of(std::string(EDGEC_TESTS_DIR "/data/minimalloc/") + name + ".1048576.csv"), name);
