@@ -134,7 +134,7 @@ class Chooser {
     std::string name = op_.schema().name;
     if (name.ends_with('_') && !name.starts_with("__")) name.pop_back();
     if (is_one_of(name, {"gather", "scatter", "scatter_add", "scatter_reduce", "take_along_dim"})) return along_dim();
-    if (is_one_of(name, {"index_select", "index_add", "index_copy", "index_fill"})) return by_index();
+    if (is_one_of(name, {"index_select", "index_add", "index_copy", "index_fill", "index_reduce"})) return by_index();
     if (is_one_of(name, {"take", "put"})) return flat_index();
     if (is_one_of(name, {"select", "select_copy", "narrow", "narrow_copy", "topk", "kthvalue", "unfold", "unfold_copy"}))
       return within_dim(name);
@@ -144,7 +144,11 @@ class Chooser {
     }
     if (is_one_of(name, {"clamp", "clip"}) && op_.schema().overload == "Tensor") choose("min", operands_.peer());
     if (is_one_of(name, {"clamp", "clip"}) && op_.schema().overload.empty()) choose("max", rng_.between(1, 5));
-    if (is_one_of(name, {"index", "_unsafe_index", "index_put", "_unsafe_index_put"})) return indices(name);
+    if (is_one_of(name, {"index", "_unsafe_index", "index_put", "_unsafe_index_put", "_unsafe_masked_index",
+                         "_unsafe_masked_index_put_accumulate"}))
+      return indices(name);
+    if (name == "gradient" && op_.schema().overload.starts_with("tensor")) return coordinates();
+    if (name == "sum_to_size") return smaller_sizes();
     if (is_one_of(name, {"select_scatter", "slice_scatter", "diagonal_scatter"})) return view_scatter(name);
     return true;
   }
@@ -225,10 +229,31 @@ class Chooser {
     }
     while (!list.empty() && list.back().is_none()) list.pop_back();
     choose("indices", list);
-    if (name.find("put") == std::string::npos) return true;
+    if (name == "index" || name == "_unsafe_index") return true;
     const auto types = draft_.types_of(Registry::global().get("aten.index.Tensor"), {Arg(operands_.first()), Arg(list)});
     if (types.empty()) return false;
+    choose("mask", operands_.like(types[0].tensor.sizes, DType::Bool));
+    if (name.find("put") == std::string::npos) return true;
     choose("values", operands_.like(rng_.chance(30) ? Dims() : types[0].tensor.sizes, operands_.first_type().dtype));
+    return true;
+  }
+
+  bool coordinates() {
+    if (rank() == 0) return false;
+    const int64_t dim = some_axis(rank());
+    const Dim size = sizes()[from_front(dim)];
+    if (least(size) < 3) return false;
+    choose("dim", op_.schema().overload == "tensorarray" ? Arg(ArgList{dim}) : Arg(dim));
+    choose("spacing", ArgList{operands_.like({size}, draft_.random_float(), {Domain::Kind::Sorted, 0})});
+    return true;
+  }
+
+  bool smaller_sizes() {
+    Dims to = sizes();
+    to.erase(to.begin(), to.begin() + static_cast<ptrdiff_t>(rng_.below(to.size() + 1)));
+    for (Dim& d : to)
+      if (rng_.chance(40)) d = 1;
+    choose("size", to);
     return true;
   }
 
@@ -253,7 +278,8 @@ class Chooser {
   // ---- numbers and the rest ----
 
   std::optional<Arg> number(const Param& p) {
-    if (const std::string* h = operands_.hint(p.name)) return from_hint(p, *h);
+    // Overloads share hints: a pattern with a dtype or domain is for those that take a tensor.
+    if (const std::string* h = operands_.hint(p.name); h && h->find(':') == std::string::npos) return from_hint(p, *h);
     switch (p.type) {
       case ArgType::Int:
       case ArgType::SymInt:
@@ -438,7 +464,8 @@ class Chooser {
     if (p.name == "mode") return "constant";
     if (p.name == "padding") return "valid";
     if (p.name == "indexing") return rng_.pick({"ij", "xy"});
-    return p.optional ? Arg() : Arg("fro");
+    if (p.name == "interpolation") return rng_.pick({"linear", "lower", "higher", "midpoint", "nearest"});
+    return p.optional ? Arg() : p.default_value ? default_arg(p) : Arg("fro");
   }
 
   Arg dtype(const Param& p) {
@@ -501,6 +528,7 @@ bool is_usable(const OpDef& op) {
                              "_embedding_bag",
                              "_embedding_bag_forward_only",
                              "col2im",
+                             "istft",
                              "detach_",
                              "gru_cell",
                              "lstm_cell",

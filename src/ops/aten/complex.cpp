@@ -157,6 +157,7 @@ Types stft_types(const Call& c) {
   if (x.empty() || x.size() > 2 || n <= 0 || hop <= 0) return model_error("stft takes one or two dims and positive lengths");
   const bool centred = c.op().schema().find("center") >= 0 && c.flag("center");
   const Dim length = x.back() + (centred ? n / 2 * 2 : 0);
+  if (sym::equal(sym::max(length, n), length) == sym::Proof::No) return model_error("stft: a window is longer than the signal");
   const bool complex_input = is_complex(c.tensor("self").dtype);
   const bool onesided = c.has("onesided") ? c.flag("onesided") : !complex_input;
   Dims out(x.begin(), x.end() - 1);

@@ -380,6 +380,15 @@ ValueId is_in(Builder& b, const Call& c) {
   return c.flag("invert") ? b.unary("aten.logical_not", found) : found;
 }
 
+// The indices are integers, also where the mask does not hold.
+Types masked_index_types(const Call& c) {
+  for (const Arg& item : c.arg("indices").list())
+    if (item.is_value() && (!is_integral(c.graph().tensor(item.value()).dtype)))
+      return model_error(c.op().name() + " takes integer indices");
+  if (c.tensor("mask").dtype != DType::Bool) return model_error(c.op().name() + ": the mask is not boolean");
+  return index_types(c);
+}
+
 // self[indices] where the mask holds, `fill` elsewhere: indices outside of the mask may be out of bounds.
 ArgList kept_in_bounds(Builder& b, const Call& c) {
   ArgList at = c.arg("indices").list();
@@ -414,11 +423,15 @@ void define_membership(Table& ops) {
         .shape(broadcast_of(std::string(operands)[0] == 'T' ? std::vector<std::string>{"elements"} : std::vector<std::string>{}))
         .expand(is_in);
   ops.define("aten::_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor")
-      .infer(index_types)
+      .infer(masked_index_types)
       .expand(masked_index);
   ops.define("aten::_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor")
-      .dtype(same_as("self"))
-      .shape(shape_of("self"))
+      .infer([](const Call& c) -> Types {
+        EDGEC_TRY(const std::vector<Type> picked, masked_index_types(c));
+        EDGEC_TRY_VOID(broadcast(c.tensor("values").sizes, picked[0].tensor.sizes));
+        if (c.tensor("values").dtype != c.tensor("self").dtype) return model_error(c.op().name() + ": the values have another dtype");
+        return one(c.tensor("self").dtype, c.tensor("self").sizes);
+      })
       .expand(masked_index_add);
 }
 

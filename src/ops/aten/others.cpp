@@ -99,7 +99,8 @@ void define_convolution_forms(Table& ops) {
     ops.define(fmt::format("aten::{0}(Tensor self, Tensor weight, SymInt[{1}] kernel_size, Tensor? bias=None, SymInt[{1}] stride=[{2}], "
                            "SymInt[{1}] padding=[{3}]) -> Tensor",
                            name, n, ones, zeros))
-        .infer([=, target = of](const Call& c) -> Result<std::vector<Type>> {
+        .infer([=, target = of, rank = static_cast<size_t>(n) + 2](const Call& c) -> Result<std::vector<Type>> {
+          if (c.rank("weight") != rank) return model_error(fmt::format("{}: the weight has no {} dims", c.op().name(), rank));
           std::vector<Arg> args;
           for (const auto& p : plain) args.push_back(c.arg(p));
           EDGEC_TRY(args, bind_args(Registry::global().get(target), args));
@@ -200,7 +201,11 @@ ValueId chunk_cat(Builder& b, const Call& c) {
 void define_shapes(Table& ops) {
   ops.define("aten::_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)")
       .dtype(same_as("self"))
-      .shape(sizes_from("size"))
+      .shape([](const Call& c) -> Result<Dims> {
+        if (sym::equal(numel(c.dims("size")), numel(c.tensor("self").sizes)) == sym::Proof::No)
+          return model_error("_reshape_alias: the sizes are not those of as many elements");
+        return c.dims("size");
+      })
       .expand([](Builder& b, const Call& c) { return b.view(c.value("self"), c.dims("size")); });
   ops.define("aten::_dim_arange(Tensor like, int dim) -> Tensor")
       .dtype(fixed(DType::I64))
@@ -249,7 +254,13 @@ void define_shapes(Table& ops) {
   ops.define("aten::unflatten_dense_tensors(Tensor flat, Tensor[] tensors) -> Tensor[]")
       .infer([](const Call& c) -> Result<std::vector<Type>> {
         std::vector<Type> out;
-        for (ValueId v : c.values("tensors")) out.push_back(Type::of({c.tensor("flat").dtype, c.graph().tensor(v).sizes, {}, {}}));
+        Dim total = 0;
+        for (ValueId v : c.values("tensors")) {
+          out.push_back(Type::of({c.tensor("flat").dtype, c.graph().tensor(v).sizes, {}, {}}));
+          total = total + numel(c.graph().tensor(v).sizes);
+        }
+        if (c.rank("flat") != 1 || sym::equal(sym::max(total, c.tensor("flat").sizes[0]), c.tensor("flat").sizes[0]) == sym::Proof::No)
+          return model_error("unflatten_dense_tensors: the flat tensor is no vector, or shorter than all tensors");
         return out;
       })
       .expand([](Builder& b, const Call& c) {

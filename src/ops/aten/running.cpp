@@ -106,8 +106,14 @@ ShapeRule trapezoid_sizes(bool cumulative) {
     Dims sizes = c.tensor("y").sizes;
     if (sizes.empty()) return model_error(c.op().name() + " needs a dimension");
     EDGEC_TRY(const size_t axis, c.axis("dim", sizes.size()));
-    if (c.op().schema().find("x") >= 0 && c.rank("x") > 1) {
-      EDGEC_TRY(sizes, broadcast(c.tensor("x").sizes, sizes));
+    if (c.op().schema().find("x") >= 0) {
+      const TensorType& x = c.tensor("x");
+      if (x.rank() == 0 || x.dtype == DType::Bool) return model_error(c.op().name() + ": x has a dimension and is not boolean");
+      if (x.rank() == 1 && sym::equal(x.sizes[0], sizes[axis]) == sym::Proof::No)
+        return model_error(c.op().name() + ": there are not as many x as y along the dim");
+      if (x.rank() > 1) {
+        EDGEC_TRY(sizes, broadcast(x.sizes, sizes));
+      }
     }
     return cumulative ? replaced(sizes, axis, sym::max(sizes[axis] - 1, 0)) : without(sizes, axis);
   };

@@ -17,6 +17,9 @@ Result<Dims> quantile_sizes(const Call& c) {
   const Dims& x = c.tensor("self").sizes;
   Dims out = c.is_tensor("q") ? c.tensor("q").sizes : Dims{};
   if (out.size() > 1) return model_error(c.op().name() + ": q is a number or a vector");
+  const DType d = c.tensor("self").dtype;
+  if ((d != DType::F32 && d != DType::F64) || (c.is_tensor("q") && c.tensor("q").dtype != d))
+    return model_error(c.op().name() + " takes f32 or f64, and q of the same dtype");
   EDGEC_TRY(const Dims rest, reduced("self", "dim", "keepdim")(c));
   out.insert(out.end(), rest.begin(), rest.end());
   return x.empty() && c.has("dim") && !c.is_tensor("q") ? Dims{} : out;
@@ -175,12 +178,32 @@ Values gradient(Builder& b, const Call& c) {
   return out;
 }
 
+// Of tensors there is one a dim, with a coordinate for each element.
+Status check_spacing(const Call& c) {
+  if (c.op().schema().find("spacing") < 0 || !c.arg("spacing").is_list()) return {};
+  const TensorType& x = c.tensor("self");
+  EDGEC_TRY(const auto axes, c.axes("dim", x.rank()));
+  const ArgList& spacing = c.arg("spacing").list();
+  if (spacing.size() != axes.size()) return model_error("gradient: the spacings are not as many as the dims");
+  std::vector<int64_t> dims = c.has("dim") ? c.integers("dim") : std::vector<int64_t>();
+  for (size_t i = dims.size(); i < axes.size(); ++i) dims.push_back(static_cast<int64_t>(i));
+  for (size_t i = 0; i < spacing.size(); ++i) {
+    if (!spacing[i].is_value() || !c.graph().type(spacing[i].value()).is_tensor()) continue;
+    const Dims& at = c.graph().tensor(spacing[i].value()).sizes;
+    const auto axis = static_cast<size_t>(dims[i] < 0 ? dims[i] + static_cast<int64_t>(x.rank()) : dims[i]);
+    if (at.size() != 1 || sym::equal(at[0], x.sizes[axis]) == sym::Proof::No)
+      return model_error("gradient: a tensor of spacings has one coordinate for each element of its dim");
+  }
+  return {};
+}
+
 void define_gradient(Table& ops) {
   const auto types = [](const Call& c) -> Result<std::vector<Type>> {
     const TensorType& x = c.tensor("self");
     EDGEC_TRY(const auto axes, c.axes("dim", x.rank()));
     for (size_t a : axes)
       if (sym::equal(x.sizes[a], 1) == sym::Proof::Yes) return model_error("gradient needs at least two elements along its dims");
+    EDGEC_TRY_VOID(check_spacing(c));
     const DType d = is_float(x.dtype) ? x.dtype : DType::F32;
     return std::vector<Type>(axes.size(), Type::of({d, x.sizes, {}, {}}));
   };
@@ -207,6 +230,21 @@ ValueId renormalized(Builder& b, const Call& c) {
     const ValueId factor = where(b, b.call("aten.gt.Scalar", {norm, c.arg("maxnorm")}), scaled, number(b, 1, b.tensor(x).dtype));
     return b.mul(x, factor);
   });
+}
+
+// torch adds up integers in i64.
+Result<std::vector<Type>> summed_to_types(const Call& c) {
+  const TensorType& x = c.tensor("self");
+  const Dims to = c.dims("size");
+  if (to.size() > x.rank()) return model_error("sum_to_size: the result has more dims than the operand");
+  bool sums = to.size() < x.rank();
+  for (size_t i = 0; i < to.size(); ++i) {
+    const Dim& from = x.sizes[x.rank() - to.size() + i];
+    if (to[i] != Dim(1) && sym::equal(to[i], from) == sym::Proof::No)
+      return model_error(fmt::format("sum_to_size: a dim of size {} does not become {}", from.str(), to[i].str()));
+    sums = sums || to[i] != from;
+  }
+  return std::vector<Type>{Type::of({sums && !is_float(x.dtype) ? DType::I64 : x.dtype, to, {}, {}})};
 }
 
 ValueId summed_to(Builder& b, const Call& c) {
@@ -310,7 +348,7 @@ void define_stats(Table& ops) {
       .shape(shape_of("self"))
       .expand(renormalized);
   ops.in_place("aten::renorm_(Tensor(a!) self, Scalar p, int dim, Scalar maxnorm) -> Tensor(a!)");
-  ops.define("aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor").dtype(same_as("self")).shape(sizes_from("size")).expand(summed_to);
+  ops.define("aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor").infer(summed_to_types).expand(summed_to);
   ops.define("aten::combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor")
       .dtype(same_as("self"))
       .shape(combination_sizes)
@@ -323,7 +361,9 @@ void define_stats(Table& ops) {
       .shape(padded_sequence_sizes)
       .expand(padded_sequence);
   ops.define("aten::_euclidean_dist(Tensor x1, Tensor x2) -> Tensor")
-      .infer([](const Call& c) {
+      .infer([](const Call& c) -> Result<std::vector<Type>> {
+        const TensorType &x = c.tensor("x1"), &y = c.tensor("x2");
+        if (!is_float(x.dtype) || x.dtype != y.dtype) return model_error("_euclidean_dist takes two float tensors of one dtype");
         const Arg args[] = {c.arg("x1"), c.arg("x2"), 2.0, Arg()};
         return infer(c.graph(), Registry::global().get("aten.cdist"), args);
       })
