@@ -256,6 +256,14 @@ ShapeRule one_per_row() {
   return [](const Call& c) -> Result<Dims> {
     const Dims& sizes = c.tensor("self").sizes;
     if (sizes.size() > 2) return model_error(c.op().name() + " takes tensors of rank 0 to 2");
+    const bool multilabel = c.op().schema().find("margin") < 0;
+    const TensorType& target = c.tensor("target");
+    const Dim count = multilabel ? numel(sizes) : sizes.size() == 2 ? sizes[0] : Dim(1);
+    if (target.dtype != DType::I64 || target.rank() > 2 || sym::equal(numel(target.sizes), count) == sym::Proof::No)
+      return model_error(c.op().name() + ": the targets are not i64, or not as many as they should be");
+    if (!multilabel && c.has("weight") &&
+        (c.rank("weight") != 1 || sym::equal(c.tensor("weight").sizes[0], sizes.empty() ? Dim(1) : sizes.back()) == sym::Proof::No))
+      return model_error(c.op().name() + ": the weight is no vector of one element a class");
     return sizes.size() == 2 ? Dims{sizes[0]} : Dims{};
   };
 }

@@ -219,6 +219,8 @@ Result<Dims> solution_sizes(const Call& c) {
   if (a.size() < 2 || right.empty()) return model_error(c.op().name() + " takes matrices");
   if (right.size() == 1 && a.size() > 2) return Dims(a.begin(), a.end() - 1);
   if (is_vector(c)) return right;
+  if (right.size() < 2 || sym::equal(right[right.size() - (c.flag("left") ? 2 : 1)], a.back()) == sym::Proof::No)
+    return model_error(c.op().name() + ": the matrices do not fit");
   EDGEC_TRY(Dims out, broadcast(Dims(a.begin(), a.end() - 2), Dims(right.begin(), right.end() - 2)));
   out.insert(out.end(), right.end() - 2, right.end());
   return out;

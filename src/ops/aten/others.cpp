@@ -32,7 +32,12 @@ void define_casts(Table& ops) {
   for (const char* params : {"(Tensor self, float scale, int zero_point", ".tensor_qparams(Tensor self, Tensor scale, Tensor zero_point"})
     ops.define(std::string("aten::fake_quantize_per_tensor_affine") + params + ", int quant_min, int quant_max) -> Tensor")
         .dtype(same_as("self"))
-        .shape(shape_of("self"))
+        .shape([](const Call& c) -> Result<Dims> {
+          for (const char* p : {"scale", "zero_point"})
+            if (c.is_tensor(p) && sym::equal(numel(c.tensor(p).sizes), 1) == sym::Proof::No)
+              return model_error(fmt::format("{}: {} is not a single number", c.op().name(), p));
+          return c.tensor("self").sizes;
+        })
         .expand([=](Builder& b, const Call& c) {
           return in_opmath(b, c.value("self"), [&](Builder&, ValueId x) {
             const DType d = b.failed() ? DType::F32 : b.tensor(x).dtype;

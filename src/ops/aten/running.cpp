@@ -105,6 +105,7 @@ ShapeRule trapezoid_sizes(bool cumulative) {
   return [cumulative](const Call& c) -> Result<Dims> {
     Dims sizes = c.tensor("y").sizes;
     if (sizes.empty()) return model_error(c.op().name() + " needs a dimension");
+    if (c.tensor("y").dtype == DType::Bool) return model_error(c.op().name() + " does not take booleans");
     EDGEC_TRY(const size_t axis, c.axis("dim", sizes.size()));
     if (c.op().schema().find("x") >= 0) {
       const TensorType& x = c.tensor("x");
