@@ -33,7 +33,13 @@ int64_t memory_format_number(MemoryFormat f) {
 class MethodEmitter {
  public:
   MethodEmitter(const Method& m, ConstantPool& constants, ConstantPool& states, DelegatePool& delegates)
-      : m_(m), g_(*m.graph), storage_(*m.graph), constants_(constants), states_(states), delegates_(delegates) {}
+      : m_(m),
+        g_(*m.graph),
+        storage_(*m.graph),
+        shown_(memory::seen_twice_by_delegates(*m.graph, storage_)),
+        constants_(constants),
+        states_(states),
+        delegates_(delegates) {}
 
   Status run(pte::Plan& plan, std::vector<InstructionOrigin>& origins) {
     plan_ = &plan;
@@ -256,7 +262,8 @@ class MethodEmitter {
   Status emit_node(NodeId id) {
     const Node& n = g_.node(id);
     const std::string& name = n.op->name();
-    if (name == "prim.constant" || memory::is_free(g_, storage_, id)) return {};
+    const bool shown = n.op->memory_view && shown_[n.results[0].index];
+    if (name == "prim.constant" || (memory::is_free(g_, storage_, id) && !shown)) return {};
     if (name == "aten.copy_" && memory::same_memory(g_, storage_, n.args[0].value(), n.args[1].value())) return {};
     if (name == "prim.guard") {
       if (!n.args[0].is_value()) return internal_error("a guard without a value");
@@ -434,6 +441,7 @@ class MethodEmitter {
   const Method& m_;
   const Graph& g_;
   const memory::Storage storage_;
+  const std::vector<bool> shown_;  // views that are instructions where they would be free
   std::vector<Open> open_;
   std::unordered_set<ValueId> grows_;  // written row by row, which sets the size each time
   ConstantPool &constants_, &states_;

@@ -404,14 +404,13 @@ class PlanCheck {
   }
 
   // Whether an argument of a delegate that may be an input or an output is an input: a view of something that is still
-  // read afterwards, or nothing that anyone reads afterwards (two views of one value that the delegate reads last). Decided when the
-  // delegate is met first, before memory holds what an earlier run left.
+  // read afterwards. Decided when the delegate is met first, before memory holds what an earlier run left.
   bool is_view_argument(size_t pc, uint32_t v) {
     auto [known, is_new] = view_arguments_.try_emplace({pc, v}, false);
     if (!is_new) return known->second;
     bool inside = false, all = true;
     shadow_.each(ranges_[v], [&](const Shadow::Piece& p) {
-      bool around = ranges_[p.writer].contains(ranges_[v]) && (in_loop_[pc] || last_read_[p.writer] > pc || last_read_[v] <= pc);
+      bool around = ranges_[p.writer].contains(ranges_[v]) && (in_loop_[pc] || last_read_[p.writer] >= pc);
       inside |= around;
       all &= around;
     });

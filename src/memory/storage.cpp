@@ -1,6 +1,7 @@
 #include "memory/storage.h"
 
 #include <algorithm>
+#include <map>
 
 #include <edgec/op.h>
 
@@ -80,6 +81,20 @@ bool is_free(const Graph& g, const Storage& s, NodeId id) {
   if (!offset) return false;
   const Where whole = s.of(n.args[0].value());
   return s.of(n.results[0]) == Where{whole.root, whole.offset + *offset};
+}
+
+std::vector<bool> seen_twice_by_delegates(const Graph& g, const Storage& s) {
+  std::vector<bool> out(g.value_count());
+  for (NodeId n = g.first(); n; n = g.next(n)) {
+    if (g.node(n).op->schema().ns != "executorch") continue;
+    std::map<uint32_t, ValueId> first;  // by the root of the memory
+    for_each_value(g.node(n).args[1], [&](const ValueId& v) {
+      if (!g.type(v).is_tensor()) return;
+      const auto [it, is_first] = first.try_emplace(s.of(v).root.index, v);
+      if (!is_first && it->second != v) out[v.index] = out[it->second.index] = true;
+    });
+  }
+  return out;
 }
 
 std::optional<int64_t> outer_stride(const TensorType& t, size_t axis) {
