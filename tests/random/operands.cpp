@@ -22,6 +22,8 @@ constexpr std::pair<std::string_view, std::string_view> kHints[] = {
     {"ger", "self=n vec2=m"},
     {"inner", "self=*k other=mk"},
     {"linear", "input=*k weight=mk bias=?m"},
+    {"quantile", "self=*n q=k:unit"},
+    {"nanquantile", "self=*n q=k:unit"},
     {"bilinear", "input1=na input2=nb weight=oab bias=?o"},
     {"cdist", "x1=nk x2=mk p=#2 compute_mode=none"},
     {"_cdist_forward", "x1=nk x2=mk p=#2 compute_mode=none"},
@@ -35,6 +37,8 @@ constexpr std::pair<std::string_view, std::string_view> kHints[] = {
     {"conv1d", "input=nci weight=oc2 bias=?o groups=#1"},
     {"conv2d", "input=nchw weight=oc22 bias=?o groups=#1"},
     {"conv3d", "input=ncdhw weight=oc122 bias=?o groups=#1"},
+    {"thnn_conv2d", "self=nchw weight=oc22 kernel_size=#2,2 bias=?o"},
+    {"slow_conv3d", "self=ncdhw weight=oc122 kernel_size=#1,2,2 bias=?o"},
     {"convolution",
      "input=nchw weight=oc22 bias=?o stride=#1,1 padding=#1,1 dilation=#1,1 transposed=false output_padding=#0,0 "
      "groups=#1"},
@@ -176,7 +180,7 @@ constexpr std::pair<std::string_view, std::string_view> kHints[] = {
 };
 
 // One dtype for all operands.
-constexpr std::string_view kSameDType = "heaviside lerp meshgrid remainder_ cdist lshift rshift index_add addcdiv";
+constexpr std::string_view kSameDType = "heaviside lerp meshgrid remainder_ cdist lshift rshift index_add addcdiv quantile nanquantile";
 
 // Float ops that take no integers in torch, or whose kernels we do not ask about integers.
 constexpr std::string_view kFloatOnly =
@@ -188,7 +192,7 @@ constexpr std::string_view kFloatOnly =
     "feature_alpha_dropout native_dropout pad frac renorm _native_batch_norm_legit_functional randn_like "
     "rand_like normal triplet_margin_loss cosine_embedding_loss margin_ranking_loss hinge_embedding_loss "
     "poisson_nll_loss bernoulli uniform special_round avg_pool3d _pdist_forward erfcx special_erfcx "
-    "logaddexp logaddexp2 addcdiv log_normal exponential";
+    "logaddexp logaddexp2 addcdiv log_normal exponential quantile nanquantile";
 
 // No bools.
 constexpr std::string_view kNumbers =

@@ -418,7 +418,15 @@ void define_membership(Table& ops) {
       .expand(masked_index);
   ops.define("aten::_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor")
       .dtype(same_as("self"))
-      .shape(shape_of("self"))
+      .shape([](const Call& c) -> Result<Dims> {
+        EDGEC_TRY(const std::vector<Type> picked, index_types(c));
+        for (ValueId v : c.values("indices"))
+          if (const DType d = c.graph().tensor(v).dtype; d != DType::I64 && d != DType::I32)
+            return model_error(c.op().name() + ": an index is no tensor of integers");
+        const auto fits = broadcast(picked[0].tensor.sizes, c.tensor("values").sizes);
+        if (!fits || *fits != picked[0].tensor.sizes) return model_error(c.op().name() + ": the values do not fit what is indexed");
+        return c.tensor("self").sizes;
+      })
       .expand(masked_index_add);
 }
 

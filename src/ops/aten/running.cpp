@@ -106,6 +106,10 @@ ShapeRule trapezoid_sizes(bool cumulative) {
     Dims sizes = c.tensor("y").sizes;
     if (sizes.empty()) return model_error(c.op().name() + " needs a dimension");
     EDGEC_TRY(const size_t axis, c.axis("dim", sizes.size()));
+    if (c.op().schema().find("x") >= 0 && c.rank("x") != 1 && c.rank("x") != sizes.size())
+      return model_error(c.op().name() + ": x has one dim, or as many as y");
+    if (c.op().schema().find("x") >= 0 && (c.tensor("x").dtype == DType::Bool || c.tensor("y").dtype == DType::Bool))
+      return model_error(c.op().name() + " takes no bools");
     if (c.op().schema().find("x") >= 0 && c.rank("x") > 1) {
       EDGEC_TRY(sizes, broadcast(c.tensor("x").sizes, sizes));
     }

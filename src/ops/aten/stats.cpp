@@ -17,6 +17,14 @@ Result<Dims> quantile_sizes(const Call& c) {
   const Dims& x = c.tensor("self").sizes;
   Dims out = c.is_tensor("q") ? c.tensor("q").sizes : Dims{};
   if (out.size() > 1) return model_error(c.op().name() + ": q is a number or a vector");
+  const std::string way = c.string("interpolation");
+  for (const char* known : {"linear", "lower", "higher", "midpoint", "nearest"})
+    if (way == known)
+      break;
+    else if (std::string_view(known) == "nearest")
+      return model_error(c.op().name() + ": no such interpolation: " + way);
+  if (c.is_tensor("q") && c.tensor("q").dtype != c.tensor("self").dtype)
+    return model_error(c.op().name() + ": q has another dtype than the input");
   EDGEC_TRY(const Dims rest, reduced("self", "dim", "keepdim")(c));
   out.insert(out.end(), rest.begin(), rest.end());
   return x.empty() && c.has("dim") && !c.is_tensor("q") ? Dims{} : out;
@@ -310,7 +318,17 @@ void define_stats(Table& ops) {
       .shape(shape_of("self"))
       .expand(renormalized);
   ops.in_place("aten::renorm_(Tensor(a!) self, Scalar p, int dim, Scalar maxnorm) -> Tensor(a!)");
-  ops.define("aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor").dtype(same_as("self")).shape(sizes_from("size")).expand(summed_to);
+  ops.define("aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor")
+      .dtype(same_as("self"))
+      .shape([](const Call& c) -> Result<Dims> {
+        const Dims &from = c.tensor("self").sizes, to = c.dims("size");
+        bool fits = to.size() <= from.size();
+        for (size_t i = 0; fits && i < to.size(); ++i)
+          fits = to[to.size() - 1 - i] == Dim(1) || sym::equal(to[to.size() - 1 - i], from[from.size() - 1 - i]) != sym::Proof::No;
+        if (!fits) return model_error(fmt::format("{}: {} does not broadcast to {}", c.op().name(), str(to), str(from)));
+        return to;
+      })
+      .expand(summed_to);
   ops.define("aten::combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor")
       .dtype(same_as("self"))
       .shape(combination_sizes)
