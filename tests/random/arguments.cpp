@@ -382,7 +382,7 @@ class Chooser {
       if (rng_.chance(40)) out.insert(out.begin(), draft_.random_dim());
       return Arg(out);
     }
-    if (n.find("view") != std::string::npos || n == "reshape") return regrouped();
+    if (n.find("view") != std::string::npos || n == "reshape" || n == "_reshape_alias") return regrouped();
     if (n == "unflatten") {
       const int64_t dim = some_axis(rank());
       if (rank() == 0) return std::nullopt;
