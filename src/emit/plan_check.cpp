@@ -410,7 +410,7 @@ class PlanCheck {
     if (!is_new) return known->second;
     bool inside = false, all = true;
     shadow_.each(ranges_[v], [&](const Shadow::Piece& p) {
-      bool around = ranges_[p.writer].contains(ranges_[v]) && (in_loop_[pc] || last_read_[p.writer] >= pc);
+      bool around = ranges_[p.writer].contains(ranges_[v]) && (in_loop_[pc] || last_read_[p.writer] > pc);
       inside |= around;
       all &= around;
     });

@@ -14,8 +14,7 @@ struct Absent {
 
 constexpr Absent kAbsent[] = {
     {"a gradient: programs are compiled for inference", "*backward* get_gradients _propagate_xla_data"},
-    {"sparse tensors are not supported",
-     "*sparse* to_dense smm sspaddmm hspmm *_csr* *_csc* *_bsr* *_bsc* *_coo* *nested* _rowwise_prune"},
+    {"sparse tensors are not supported", "*sparse* to_dense smm sspaddmm hspmm *_csr* *_csc* *_bsr* *_bsc* *_coo* *nested* _rowwise_prune"},
     {"weights packed for another library have no kernel in the runtime",
      "quantized* fbgemm* _wrapped* *choose_qparams* *cudnn* *cufft* *mkldnn* *nnpack* *vulkan*"},
     {"a question that export answers; no program calls it",
@@ -26,7 +25,8 @@ constexpr Absent kAbsent[] = {
      "svd linalg_svd linalg_svdvals linalg_eigh linalg_eigvals linalg_eigvalsh linalg_cond* linalg_matrix_rank* linalg_pinv* pinverse "
      "nuclear_norm* linalg_eig"},
     {"the runtime has no such factorization, and no composition is written",
-     "qr orgqr ormqr geqrf linalg_qr linalg_householder_product linalg_ldl* lu_solve linalg_lu linalg_lu_solve linalg_lstsq linalg_tensorsolve "
+     "qr orgqr ormqr geqrf linalg_qr linalg_householder_product linalg_ldl* lu_solve linalg_lu linalg_lu_solve linalg_lstsq "
+     "linalg_tensorsolve "
      "triangular_solve linalg_solve_triangular cholesky_solve cholesky_inverse"},
     {"its recursion over time has as many steps as the data say, and no composition is written", "ctc_loss* _ctc_loss*"},
     {"its series has as many terms as the data say", "special_gammainc* igamma* special_zeta* _standard_gamma _sample_dirichlet"},

@@ -19,7 +19,10 @@ Parts scaled(Builder& b, Parts x, const Arg& by) { return {b.mul(x.re, by), x.im
 
 template <class Product>
 Parts product(Builder& b, Parts x, Parts y, Product times) {
-  return {difference_or(b, times(x.re, y.re), times(x.im, y.im)), sum_or(b, times(x.re, y.im), times(x.im, y.re))};
+  // One after the other: in which order a compiler evaluates arguments is its own choice, and programs are the same from all.
+  const ValueId rr = times(x.re, y.re), ii = times(x.im, y.im), ri = times(x.re, y.im), ir = times(x.im, y.re);
+  const ValueId re = difference_or(b, rr, ii);
+  return {re, sum_or(b, ri, ir)};
 }
 Parts product(Builder& b, Parts x, Parts y) {
   return product(b, x, y, [&](ValueId p, ValueId q) { return times_or(b, p, q); });

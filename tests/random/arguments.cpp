@@ -437,7 +437,7 @@ class Chooser {
   }
 
   Arg some_float(const Param& p) {
-    if (is_one_of(p.name, {"p", "dropout_p"})) return rng_.pick({0.25, 0.5});
+    if (is_one_of(p.name, {"p", "q", "dropout_p"})) return rng_.pick({0.25, 0.5});
     if (p.name.find("eps") != std::string::npos) return 1e-5;
     return rng_.pick({0.5, 1.0, 2.0, 0.25});
   }
@@ -529,6 +529,8 @@ bool is_usable(const OpDef& op) {
                              "_embedding_bag_forward_only",
                              "col2im",
                              "istft",
+                             "view_as_real",
+                             "_fft_c2r",
                              "detach_",
                              "gru_cell",
                              "lstm_cell",

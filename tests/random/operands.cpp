@@ -22,6 +22,8 @@ constexpr std::pair<std::string_view, std::string_view> kHints[] = {
     {"ger", "self=n vec2=m"},
     {"inner", "self=*k other=mk"},
     {"linear", "input=*k weight=mk bias=?m"},
+    {"quantile", "self=*n q=k:unit"},
+    {"nanquantile", "self=*n q=k:unit"},
     {"bilinear", "input1=na input2=nb weight=oab bias=?o"},
     {"cdist", "x1=nk x2=mk p=#2 compute_mode=none"},
     {"_cdist_forward", "x1=nk x2=mk p=#2 compute_mode=none"},
@@ -197,20 +199,19 @@ constexpr std::pair<std::string_view, std::string_view> kHints[] = {
     {"_convolution_mode", "input=nchw weight=oc22 bias=?o stride=#1,1 padding='valid|same' dilation=#1,1 groups=#1"},
     {"thnn_conv2d", "self=nchw weight=oc22 kernel_size=#2,2 bias=?o"},
     {"slow_conv3d", "self=ncdhw weight=oc122 kernel_size=#1,2,2 bias=?o"},
-    {"quantile", "self=*n q=m:unit"},
-    {"nanquantile", "self=*n q=m:unit"},
     {"trapezoid", "y=*n x=n dim=#-1"},
     {"trapz", "y=*n x=n dim=#-1"},
     {"cumulative_trapezoid", "y=*n x=n dim=#-1"},
     {"unflatten_dense_tensors", "flat=8 tensors=4|22"},
     {"_euclidean_dist", "x1=nk x2=mk"},
     {"index_reduce", "self=*n:num reduce='prod|mean|amax|amin'"},
-    {"cross", "self=*3 other=3 dim=#-1"},
+    {"cross", "self=n3 other=n3 dim=#-1"},
     {"fake_quantize_per_tensor_affine", "self=*n scale=:positive zero_point=:positive quant_min=#0 quant_max=#255"},
     {"fake_quantize_per_channel_affine", "self=nc scale=c:positive zero_point=c:positive axis=#1 quant_min=#0 quant_max=#255"},
     {"max_unpool2d", "self=nc22 indices=nc22:<4 output_size=#2,2"},
     {"max_unpool3d", "self=nc222 indices=nc222:<8 output_size=#2,2,2 stride=#1,1,1 padding=#0,0,0"},
     {"lcm", "kind=integer"},
+    {"gcd", "kind=integer"},
     {"_pad_circular", "self=nc4 pad=#1,1"},
     {"_reshape_alias", "self=nk:any size=%nk stride=%k1"},
     {"stft", "self=n8 n_fft=#4 hop_length=#2 win_length=none window=none pad_mode='reflect|constant'"},
@@ -226,7 +227,7 @@ constexpr std::pair<std::string_view, std::string_view> kHints[] = {
 };
 
 // One dtype for all operands.
-constexpr std::string_view kSameDType = "heaviside lerp meshgrid remainder_ cdist lshift rshift index_add addcdiv";
+constexpr std::string_view kSameDType = "heaviside lerp meshgrid remainder_ cdist lshift rshift index_add addcdiv quantile nanquantile";
 
 // Float ops that take no integers in torch, or whose kernels we do not ask about integers.
 constexpr std::string_view kFloatOnly =

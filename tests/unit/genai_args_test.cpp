@@ -38,7 +38,8 @@ bool equals(JsonValue v, const Flag& x) { return v.is_bool() && *v.as_bool() == 
 bool equals(JsonValue v, const TextList& x) {
   if (v.is_null()) return x.empty();
   std::vector<std::string> items;
-  for (JsonValue item : *v.as_array()) items.emplace_back(*item.as_string());
+  const auto elements = v.as_array();
+  for (JsonValue item : *elements) items.emplace_back(*item.as_string());
   return items == x;
 }
 template <class T>
@@ -49,15 +50,16 @@ bool equals(JsonValue v, const std::optional<T>& x) {
 std::string joined(JsonValue list) {
   std::string out;
   if (!list.is_array()) return out;
-  for (JsonValue v : *list.as_array())
-    out += (out.empty() ? "" : ",") + (v.is_int() ? std::to_string(*v.as_int()) : std::string(*v.as_string()));
+  const auto values = list.as_array();
+  for (JsonValue v : *values) out += (out.empty() ? "" : ",") + (v.is_int() ? std::to_string(*v.as_int()) : std::string(*v.as_string()));
   return out;
 }
 
 TEST(GenaiControlArgs, AgreeWithTheOfficialTable) {
   const JsonDocument doc = table();
   std::vector<JsonValue> rows;
-  for (JsonValue row : *doc.root().array("attributes")) rows.push_back(row);
+  const auto attributes = doc.root().array("attributes");
+  for (JsonValue row : *attributes) rows.push_back(row);
   ASSERT_EQ(rows.size(), 67u);
   const ControlArgs defaults;
   size_t i = 0;

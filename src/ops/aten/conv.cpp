@@ -17,8 +17,7 @@ struct Conv {
 // The parameters of any convolution operator, by the names that its schema has.
 Result<Conv> conv_of(const Call& c) {
   Conv v;
-  if (c.rank("weight") < 3)
-    return model_error(fmt::format("{}: the weight has rank {}, which leaves no spatial dims", c.op().name(), c.rank("weight")));
+  if (c.rank("weight") < 3) return model_error(fmt::format("{}: a weight of rank {} has no spatial dims", c.op().name(), c.rank("weight")));
   v.spatial = c.rank("weight") - 2;
   v.stride = c.dims("stride", v.spatial);
   v.dilation = c.dims("dilation", v.spatial);
@@ -56,10 +55,8 @@ Result<Dims> conv_sizes(const Call& c) {
     return model_error(
         fmt::format("{}: an input of rank {} does not go with a weight of rank {}", c.op().name(), in.size(), weight.size()));
   const size_t channel = in.size() - v.spatial - 1;
-  const Dim channels = v.transposed ? weight[0] : weight[1] * v.groups;
-  if (sym::equal(in[channel], channels) == sym::Proof::No)
-    return model_error(
-        fmt::format("{}: the weight goes with {} channels, the input has {}", c.op().name(), channels.str(), in[channel].str()));
+  if (sym::equal(in[channel], v.transposed ? weight[0] : weight[1] * v.groups) == sym::Proof::No)
+    return model_error(fmt::format("{}: {} channels do not go with a weight of {}", c.op().name(), in[channel].str(), str(weight)));
   Dims out(in.begin(), in.begin() + static_cast<ptrdiff_t>(channel));
   out.push_back(v.transposed ? weight[1] * v.groups : weight[0]);
   for (size_t i = 0; i < v.spatial; ++i) out.push_back(conv_length(v, i, in[channel + 1 + i], weight[2 + i]));

@@ -428,7 +428,8 @@ void define_membership(Table& ops) {
   ops.define("aten::_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor")
       .infer([](const Call& c) -> Types {
         EDGEC_TRY(const std::vector<Type> picked, masked_index_types(c));
-        EDGEC_TRY_VOID(broadcast(c.tensor("values").sizes, picked[0].tensor.sizes));
+        const auto fits = broadcast(picked[0].tensor.sizes, c.tensor("values").sizes);
+        if (!fits || *fits != picked[0].tensor.sizes) return model_error(c.op().name() + ": the values do not fit what is indexed");
         if (c.tensor("values").dtype != c.tensor("self").dtype) return model_error(c.op().name() + ": the values have another dtype");
         return one(c.tensor("self").dtype, c.tensor("self").sizes);
       })

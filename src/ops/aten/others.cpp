@@ -104,8 +104,11 @@ void define_convolution_forms(Table& ops) {
     ops.define(fmt::format("aten::{0}(Tensor self, Tensor weight, SymInt[{1}] kernel_size, Tensor? bias=None, SymInt[{1}] stride=[{2}], "
                            "SymInt[{1}] padding=[{3}]) -> Tensor",
                            name, n, ones, zeros))
-        .infer([=, target = of, rank = static_cast<size_t>(n) + 2](const Call& c) -> Result<std::vector<Type>> {
-          if (c.rank("weight") != rank) return model_error(fmt::format("{}: the weight has no {} dims", c.op().name(), rank));
+        .infer([=, target = of, dims = static_cast<size_t>(n) + 2](const Call& c) -> Result<std::vector<Type>> {
+          const TensorType &in = c.tensor("self"), &weight = c.tensor("weight");
+          const bool bias = !c.has("bias") || (c.rank("bias") == 1 && c.tensor("bias").dtype == in.dtype);
+          if (weight.rank() != dims || weight.dtype != in.dtype || !bias)
+            return model_error(fmt::format("{} wants a weight of rank {} and operands of one dtype", c.op().name(), dims));
           std::vector<Arg> args;
           for (const auto& p : plain) args.push_back(c.arg(p));
           EDGEC_TRY(args, bind_args(Registry::global().get(target), args));

@@ -109,7 +109,8 @@ ShapeRule trapezoid_sizes(bool cumulative) {
     EDGEC_TRY(const size_t axis, c.axis("dim", sizes.size()));
     if (c.op().schema().find("x") >= 0) {
       const TensorType& x = c.tensor("x");
-      if (x.rank() == 0 || x.dtype == DType::Bool) return model_error(c.op().name() + ": x has a dimension and is not boolean");
+      if (x.dtype == DType::Bool) return model_error(c.op().name() + " does not take booleans");
+      if (x.rank() != 1 && x.rank() != sizes.size()) return model_error(c.op().name() + ": x has one dim, or as many as y");
       if (x.rank() == 1 && sym::equal(x.sizes[0], sizes[axis]) == sym::Proof::No)
         return model_error(c.op().name() + ": there are not as many x as y along the dim");
       if (x.rank() > 1) {

@@ -17,6 +17,13 @@ Result<Dims> quantile_sizes(const Call& c) {
   const Dims& x = c.tensor("self").sizes;
   Dims out = c.is_tensor("q") ? c.tensor("q").sizes : Dims{};
   if (out.size() > 1) return model_error(c.op().name() + ": q is a number or a vector");
+  const std::string way = c.string("interpolation");
+  for (const char* known : {"linear", "lower", "higher", "midpoint", "nearest"})
+    if (way == known)
+      break;
+    else if (std::string_view(known) == "nearest")
+      return model_error(c.op().name() + ": no such interpolation: " + way);
+  if (!c.is_tensor("q") && !(c.number("q") >= 0 && c.number("q") <= 1)) return model_error(c.op().name() + ": q is not in 0..1");
   const DType d = c.tensor("self").dtype;
   if ((d != DType::F32 && d != DType::F64) || (c.is_tensor("q") && c.tensor("q").dtype != d))
     return model_error(c.op().name() + " takes f32 or f64, and q of the same dtype");
@@ -202,7 +209,8 @@ void define_gradient(Table& ops) {
     const TensorType& x = c.tensor("self");
     EDGEC_TRY(const auto axes, c.axes("dim", x.rank()));
     for (size_t a : axes)
-      if (sym::equal(x.sizes[a], 1) == sym::Proof::Yes) return model_error("gradient needs at least two elements along its dims");
+      if (sym::equal(sym::max(x.sizes[a], c.integer("edge_order", 1) + 1), x.sizes[a]) == sym::Proof::No)
+        return model_error("gradient needs more elements along its dims than its edge order");
     EDGEC_TRY_VOID(check_spacing(c));
     const DType d = is_float(x.dtype) ? x.dtype : DType::F32;
     return std::vector<Type>(axes.size(), Type::of({d, x.sizes, {}, {}}));

@@ -99,8 +99,8 @@ void define_spacing(Table& ops) {
           .dtype(dtype_arg("dtype", DType::F32))
           .shape([](const Call& c) -> Result<Dims> {
             if (c.integer("steps") < 0) return model_error(c.op().name() + ": the number of steps is negative");
-            for (const char* p : {"start", "end"})
-              if (c.is_tensor(p) && c.rank(p) != 0) return model_error(fmt::format("{}: {} is not a single number", c.op().name(), p));
+            if ((c.is_tensor("start") && c.rank("start") > 0) || (c.is_tensor("end") && c.rank("end") > 0))
+              return model_error(c.op().name() + ": start and end are tensors of rank 0");
             return Dims{c.dim("steps")};
           })
           .expand([log](Builder& b, const Call& c) {
