@@ -36,7 +36,7 @@ class MethodEmitter {
       : m_(m),
         g_(*m.graph),
         storage_(*m.graph),
-        shown_(memory::seen_twice_by_delegates(*m.graph, storage_)),
+        shown_(memory::views_for_delegates(*m.graph, storage_)),
         constants_(constants),
         states_(states),
         delegates_(delegates) {}

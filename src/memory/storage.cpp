@@ -83,15 +83,22 @@ bool is_free(const Graph& g, const Storage& s, NodeId id) {
   return s.of(n.results[0]) == Where{whole.root, whole.offset + *offset};
 }
 
-std::vector<bool> seen_twice_by_delegates(const Graph& g, const Storage& s) {
+std::vector<bool> views_for_delegates(const Graph& g, const Storage& s) {
   std::vector<bool> out(g.value_count());
+  std::vector<uint32_t> seen(g.value_count());  // by root: its parts
+  const auto count = [&](ValueId v) { seen[s.of(v).root.index] += g.type(v).is_tensor(); };
+  for (ValueId v : g.inputs) count(v);
+  for (NodeId n = g.first(); n; n = g.next(n))
+    for (ValueId r : g.node(n).results) count(r);
   for (NodeId n = g.first(); n; n = g.next(n)) {
     if (g.node(n).op->schema().ns != "executorch") continue;
-    std::map<uint32_t, ValueId> first;  // by the root of the memory
+    std::map<uint32_t, ValueId> first;  // by root
     for_each_value(g.node(n).args[1], [&](const ValueId& v) {
       if (!g.type(v).is_tensor()) return;
-      const auto [it, is_first] = first.try_emplace(s.of(v).root.index, v);
+      const uint32_t root = s.of(v).root.index;
+      const auto [it, is_first] = first.try_emplace(root, v);
       if (!is_first && it->second != v) out[v.index] = out[it->second.index] = true;
+      if (seen[root] > 2) out[v.index] = true;
     });
   }
   return out;

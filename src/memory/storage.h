@@ -27,9 +27,10 @@ bool same_memory(const Graph& g, const Storage& s, ValueId a, ValueId b);
 // Whether the node's result is its operands' memory as it is, so that the node costs nothing: views of static size, and concatenations of
 // what lies there already. Wants a planned graph.
 bool is_free(const Graph& g, const Storage& s, NodeId n);
-// By value: operands of a delegate that takes several views of one piece of memory. A program does not say which arguments of a delegate
-// are its inputs; of these a reader could take one for a result over an operand, so the program makes the views by instructions.
-std::vector<bool> seen_twice_by_delegates(const Graph& g, const Storage& s);
+// By value: operands of delegates whose memory has more parts than the operand and what it is a view of, or of which the delegate takes
+// several. A program does not say which arguments of a delegate are its inputs; a reader could take such a one for a result in memory that
+// is in use, so the program makes these views by instructions.
+std::vector<bool> views_for_delegates(const Graph& g, const Storage& s);
 
 // Bytes between neighbours along `axis` when everything outside of it in memory has size 1, so that pieces along it are one behind the
 // other; none otherwise, and for dynamic sizes.

@@ -43,7 +43,8 @@ std::shared_ptr<const Partitioner> random_parts(const Program& program) {
   constexpr const char* kSymints[] = {"int", "inside", "rank0", "refuse"};
   const uint64_t seed = std::hash<std::string>{}(print(program)) % 1000;
   return std::make_shared<CapabilityPartitioner>(
-      backends::executor(), CompileSpecs{compile_spec("seed", std::to_string(seed)), compile_spec("symints", kSymints[seed % 4])});
+      backends::executor(), CompileSpecs{compile_spec("seed", std::to_string(seed)), compile_spec("symints", kSymints[seed % 4]),
+                                         compile_spec("disable", "fuse-linear+split-slopes")});
 }
 
 bool writes(const Graph& g) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <set>
+#include <sstream>
 #include <unordered_map>
 
 #include "backends/registry.h"
@@ -31,8 +33,7 @@ class Executor final : public Backend {
   std::string name() const override { return "executor"; }
   std::string summary() const override {
     return "a nested program that the runtime's own kernels run: everything; symints=int|inside|refuse|rank0, state=inside|outside, seed=N "
-           "takes "
-           "random nodes only";
+           "takes random nodes only, disable=PASS+PASS";
   }
 
   Result<CompileSpecs> parse_options(std::span<const std::pair<std::string, std::string>> options) const override {
@@ -45,12 +46,15 @@ class Executor final : public Backend {
       uint64_t number = 0;
       const bool is_number = std::from_chars(value.data(), value.data() + value.size(), number) ==
                              std::from_chars_result{value.data() + value.size(), std::errc()};
-      if (key == "symints" ? !one_of({"int", "inside", "refuse", "rank0"})
-          : key == "state" ? !one_of({"inside", "outside"})
-          : key == "seed"  ? !is_number || value.empty()
-                           : true)
-        return usage_error(fmt::format(
-            "error: the backend executor takes symints=int|inside|refuse|rank0, state=inside|outside and seed=N, not {}={}", key, value));
+      if (key == "symints"   ? !one_of({"int", "inside", "refuse", "rank0"})
+          : key == "state"   ? !one_of({"inside", "outside"})
+          : key == "seed"    ? !is_number || value.empty()
+          : key == "disable" ? !are_levers(value)
+                             : true)
+        return usage_error(
+            fmt::format("error: the backend executor takes symints=int|inside|refuse|rank0, state=inside|outside, seed=N and "
+                        "disable=PASS+PASS, not {}={}",
+                        key, value));
       specs.push_back(compile_spec(key, value));
     }
     return specs;
@@ -74,7 +78,7 @@ class Executor final : public Backend {
     return std::nullopt;
   }
 
-  Result<Payload> preprocess(const Method& region, const CompileSpecs&) const override {
+  Result<Payload> preprocess(const Method& region, const CompileSpecs& specs) const override {
     Program program;
     program.stage = Stage::Edge;
     program.methods.push_back(clone(region));
@@ -84,6 +88,7 @@ class Executor final : public Backend {
     pipeline::Options options;
     options.guards = false;  // the program around has them
     options.plan.alloc_graph_input = false;
+    options.disabled_passes = names_in(spec_text(specs, "disable").value_or(""));
     EDGEC_TRY(pipeline::Outcome out, pipeline::compile(program, options));
     Payload payload;
     payload.debug_handles = handles(region, out.emitted.origins);
@@ -94,6 +99,17 @@ class Executor final : public Backend {
   }
 
  private:
+  static std::set<std::string> names_in(const std::string& text) {
+    std::set<std::string> out;
+    std::istringstream in(text);
+    for (std::string name; std::getline(in, name, '+');) out.insert(name);
+    return out;
+  }
+  static bool are_levers(const std::string& text) {
+    const auto names = names_in(text);
+    return !names.empty() && std::all_of(names.begin(), names.end(), [](const std::string& n) { return pipeline::is_lever(n); });
+  }
+
   using Handles = std::vector<std::pair<uint32_t, std::vector<NodeId>>>;
 
   // The nested program's instructions, by the line that they share with a node of the region.

@@ -152,8 +152,11 @@ void define_unpooling(Table& ops) {
 }
 
 void define_paddings(Table& ops) {
-  const auto types = [](const Call& c) {
-    const std::vector<Arg> args = {c.arg("self"), c.arg("pad"), "constant", Arg()};
+  const auto types = [](const Call& c) -> Result<std::vector<Type>> {
+    const char* const modes[] = {"reflect", "replicate", "circular", "constant"};
+    const int64_t mode = c.op().schema().find("mode") < 0 ? 2 : c.integer("mode");
+    if (mode < 0 || mode > 3) return model_error(c.op().name() + ": unknown mode");
+    const std::vector<Arg> args = {c.arg("self"), c.arg("pad"), modes[mode], Arg()};
     return infer(c.graph(), Registry::global().get("aten.pad"), args);
   };
   ops.define("aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor").infer(types).expand([](Builder& b, const Call& c) {

@@ -21,6 +21,22 @@ Result<Dims> padded_sizes(const Call& c, const Dims& pad) {
   return sizes;
 }
 
+// What mirrors or repeats pads the last dims of one image or a batch of them, none of which is empty.
+Result<Dims> mirrored_sizes(const Call& c, const Dims& pad) {
+  const Dims& sizes = c.tensor("self").sizes;
+  const size_t spatial = pad.size() / 2;
+  if (spatial < 1 || spatial > 3 || sizes.size() < spatial + 1 || sizes.size() > spatial + 2)
+    return model_error(fmt::format("{}: {} paddings do not go with rank {} but for constants", c.op().name(), pad.size(), sizes.size()));
+  for (size_t i = sizes.size() - spatial - 1; i < sizes.size(); ++i)
+    if (sizes[i] == Dim(0)) return model_error(c.op().name() + ": an empty image is padded with constants only");
+  return padded_sizes(c, pad);
+}
+
+Result<Dims> sizes_by_mode(const Call& c) {
+  const std::string mode = c.string("mode");
+  return mode == "reflect" || mode == "replicate" ? mirrored_sizes(c, c.dims("pad")) : padded_sizes(c, c.dims("pad"));
+}
+
 ShapeRule padded_by(std::string param) {
   return [param](const Call& c) { return padded_sizes(c, c.dims(param)); };
 }
@@ -94,13 +110,13 @@ void define_pad(Table& ops) {
       });
   ops.define("aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor")
       .dtype(same_as("self"))
-      .shape(padded_by("pad"))
+      .shape(sizes_by_mode)
       .expand(pad_by_mode);
   for (int n = 1; n <= 3; ++n)
     for (const char* name : {"reflection", "replication"})
       ops.define(fmt::format("aten::{}_pad{}d(Tensor self, SymInt[{}] padding) -> Tensor", name, n, 2 * n))
           .dtype(same_as("self"))
-          .shape(padded_by("padding"))
+          .shape([](const Call& c) { return mirrored_sizes(c, c.dims("padding")); })
           .kernel(fmt::format("{}_pad{}d.out", name, n));
 }
 
