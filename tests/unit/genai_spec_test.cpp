@@ -45,8 +45,8 @@ bool same_json(JsonValue a, JsonValue b) {
   }
   if (a.is_array() && b.is_array()) {
     std::vector<JsonValue> x, y;
-    for (JsonValue v : *a.as_array()) x.push_back(v);
-    for (JsonValue v : *b.as_array()) y.push_back(v);
+    for (const auto held = a.as_array(); JsonValue v : *held) x.push_back(v);
+    for (const auto held = b.as_array(); JsonValue v : *held) y.push_back(v);
     for (size_t i = 0; i < x.size() && i < y.size(); ++i)
       if (!same_json(x[i], y[i])) return false;
     return x.size() == y.size();
@@ -102,7 +102,7 @@ Result<CompileSpecs> build(JsonValue e, bool x86, std::vector<std::string>* warn
   s.is_from_context_binary = flag(spec, "is_from_context_binary", false);
   s.use_mha2sha = flag(spec, "use_mha2sha", false);
   if (const auto packages = e.find("op_package_infos"))
-    for (JsonValue p : *packages->as_array())
+    for (const auto held = packages->as_array(); JsonValue p : *held)
       s.op_package_infos.push_back({std::string(*p.string("op_package_name")), std::string(*p.string("op_package_path")),
                                     std::string(*p.string("interface_provider")),
                                     *value_of(kOpPackageTargetNames, *p.string("target"), "target"),
@@ -114,7 +114,7 @@ Result<CompileSpecs> build(JsonValue e, bool x86, std::vector<std::string>* warn
 TEST(GenaiSpecs, EveryReferenceSpecIsEqualByteForByteAndReadBack) {
   const JsonDocument index = json(kData + "index.json");
   size_t count = 0;
-  for (JsonValue e : *index.root().array("entries")) {
+  for (const auto held = index.root().array("entries"); JsonValue e : *held) {
     const std::string file(*e.string("file"));
     const auto reference = file_bytes(kData + file);
     std::vector<std::string> warnings;
@@ -145,7 +145,7 @@ TEST(GenaiSpecs, EveryReferenceSpecIsEqualByteForByteAndReadBack) {
 TEST(GenaiSpecs, EveryChipset) {
   const JsonDocument socs = json(kData + "soc_defaults.json");
   size_t count = 0;
-  for (const auto soc : *socs.root().object("socs")) {
+  for (const auto held = socs.root().object("socs"); auto soc : *held) {
     SpecRequest spec;
     spec.shared_buffer = false;
     auto model = resolve_soc_model(soc.key);
