@@ -34,6 +34,11 @@ Result<Dims> mirrored_sizes(const Call& c, const Dims& pad) {
 
 Result<Dims> sizes_by_mode(const Call& c) {
   const std::string mode = c.string("mode");
+  const Dims pad = c.dims("pad"), &sizes = c.tensor("self").sizes;
+  for (size_t i = 0; mode == "circular" && i < pad.size() && i / 2 < sizes.size(); ++i) {
+    const Dim& size = sizes[sizes.size() - 1 - i / 2];
+    if (sym::less_equal(pad[i], size) == sym::Proof::No) return model_error(c.op().name() + ": a padding wraps around more than once");
+  }
   return mode == "reflect" || mode == "replicate" ? mirrored_sizes(c, c.dims("pad")) : padded_sizes(c, c.dims("pad"));
 }
 
