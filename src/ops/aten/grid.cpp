@@ -27,6 +27,10 @@ ValueId position(Builder& b, ValueId v, Dim size, int64_t padding, bool align_co
   ValueId at = unnormalized(b, v, size, align_corners);
   if (padding == kReflection)
     at = align_corners ? (size == Dim(1) ? b.mul(at, 0.0) : mirrored(b, at, 0, size - 1)) : mirrored(b, at, -0.5, size);
+  if (b.failed()) return at;
+  // Of NaN torch makes a place outside, which the border is nearest to at the end.
+  const ValueId outside = b.cast(b.full({}, padding == kZeros ? Arg(-2) : Arg(size - 1), DType::I64), b.tensor(at).dtype);
+  at = where(b, b.unary("aten.isnan", at), outside, at);
   if (padding != kZeros) at = b.call("aten.clamp", {at, 0, size - 1});
   return at;
 }
