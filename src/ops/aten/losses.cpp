@@ -252,7 +252,7 @@ Values cross_entropy(Builder& b, const Call& c) {
 // ---- multi-class margins ----------------------------------------------------------------------------------------------------------
 
 // Rows of classes: [C] counts as one row, whose result has no row dim.
-ShapeRule one_per_row() {
+ShapeRule per_row_loss() {
   return [](const Call& c) -> Result<Dims> {
     const Dims& sizes = c.tensor("self").sizes;
     if (sizes.size() > 2) return model_error(c.op().name() + " takes tensors of rank 0 to 2");
@@ -264,7 +264,7 @@ ShapeRule one_per_row() {
     if (!multilabel && c.has("weight") &&
         (c.rank("weight") != 1 || sym::equal(c.tensor("weight").sizes[0], sizes.empty() ? Dim(1) : sizes.back()) == sym::Proof::No))
       return model_error(c.op().name() + ": the weight is no vector of one element a class");
-    return sizes.size() == 2 ? Dims{sizes[0]} : Dims{};
+    return sizes.size() == 2 && c.integer("reduction") == kNone ? Dims{sizes[0]} : Dims{};
   };
 }
 
@@ -316,15 +316,15 @@ void define_multi_margin_losses(Table& ops) {
   ops.define(
          "aten::multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1) -> Tensor")
       .dtype(same_as("self"))
-      .shape(loss_shape(one_per_row()))
+      .shape(per_row_loss())
       .expand(multi_margin_loss);
   ops.define("aten::multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor")
       .dtype(same_as("self"))
-      .shape(loss_shape(one_per_row()))
+      .shape(per_row_loss())
       .expand([](Builder& b, const Call& c) { return multilabel_margin_loss(b, c)[0]; });
   ops.define("aten::multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)")
       .infer([](const Call& c) -> Result<std::vector<Type>> {
-        EDGEC_TRY(Dims sizes, loss_shape(one_per_row())(c));
+        EDGEC_TRY(Dims sizes, per_row_loss()(c));
         const DType d = c.tensor("self").dtype;
         return std::vector<Type>{Type::of({d, sizes, {}, {}}), Type::of({d, c.tensor("target").sizes, {}, {}})};
       })
