@@ -38,6 +38,7 @@ inline constexpr int kDTypeCount = 21;
 std::string_view name(DType);        // "f32", "i64", "bool": the text form
 std::string_view torch_name(DType);  // "float32", "int64", "bool"
 std::optional<DType> dtype_from_name(std::string_view);
+std::optional<DType> dtype_from_torch_name(std::string_view);
 std::optional<DType> dtype_from_serialized(int64_t);  // torch/_export/serde/schema.py ScalarType
 int8_t c10_number(DType);                             // c10::ScalarType, as .pte files and the runtime count
 std::optional<DType> dtype_from_c10(int64_t);

@@ -34,6 +34,7 @@ struct KernelName {
   std::string name, overload;
   std::vector<std::string> drop;  // schema parameters that the kernel lacks (dtype, layout, device, pin_memory of factories)
   bool exists() const { return !name.empty(); }
+  std::string full_name() const { return overload.empty() ? name : name + "." + overload; }
 };
 
 // Everything about an operator: torch's schema, dtype rule, shape rule, expansion, kernel.

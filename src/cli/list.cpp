@@ -94,7 +94,7 @@ Table operators(bool as_markdown) {
               {"operator", "lowering", "kernel", "layout", "schema"},
               {}};
   for (const OpDef* op : Registry::global().all()) {
-    const std::string kernel = op->kernel.exists() ? op->kernel.name + (op->kernel.overload.empty() ? "" : "." + op->kernel.overload) : "";
+    const std::string kernel = op->kernel.full_name();
     table.rows.push_back({quoted_code(op->name(), as_markdown), lowering(*op), quoted_code(kernel, as_markdown),
                           std::string(name_of(op->layout)), quoted_code(op->schema_text, as_markdown)});
   }

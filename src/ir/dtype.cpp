@@ -51,6 +51,7 @@ std::optional<DType> find(Field Row::*field, const Want& want) {
 std::string_view name(DType d) { return row(d).name; }
 std::string_view torch_name(DType d) { return row(d).torch; }
 std::optional<DType> dtype_from_name(std::string_view n) { return find(&Row::name, n); }
+std::optional<DType> dtype_from_torch_name(std::string_view n) { return find(&Row::torch, n); }
 std::optional<DType> dtype_from_serialized(int64_t n) { return find(&Row::serialized, n); }
 int8_t c10_number(DType d) { return row(d).c10; }
 std::optional<DType> dtype_from_c10(int64_t n) { return find(&Row::c10, n); }

@@ -263,18 +263,13 @@ class Reader {
       return promoted(names);
     }
     if (names.size() == 1) {
-      if (auto d = dtype_named(names[0])) return fixed(*d);
+      for (const auto& d : {dtype_from_torch_name(names[0]), dtype_from_name(names[0])})
+        if (d) return fixed(*d);
       EDGEC_TRY_VOID(check_tensor(op, s, names[0]));
       return same_as(names[0]);
     }
     return fail(op.line, fmt::format("{}: \"dtype: {}\" is neither a dtype, nor a tensor parameter, nor \"promote\" with some",
                                      s.full_name(), text));
-  }
-
-  static std::optional<DType> dtype_named(std::string_view text) {
-    for (int i = 0; i < kDTypeCount; ++i)
-      if (torch_name(static_cast<DType>(i)) == text || name(static_cast<DType>(i)) == text) return static_cast<DType>(i);
-    return std::nullopt;
   }
 
   const std::string& source_;
@@ -287,7 +282,7 @@ Status read_user_operators(std::string_view text, const std::string& source) { r
 std::vector<std::string> user_kernels() {
   std::vector<std::string> out;
   for (const OpDef* op : Registry::global().user())
-    if (op->kernel.exists()) out.push_back(op->kernel.name + (op->kernel.overload.empty() ? "" : "." + op->kernel.overload));
+    if (op->kernel.exists()) out.push_back(op->kernel.full_name());
   return out;
 }
 

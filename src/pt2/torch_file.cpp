@@ -100,8 +100,7 @@ const std::unordered_map<std::string_view, Meaning>& meanings() {
 bool is_dtype_name(std::string_view name) {
   if (!name.starts_with("torch.")) return false;
   name.remove_prefix(6);
-  for (int i = 0; i < kDTypeCount; ++i)
-    if (name == torch_name(static_cast<edgec::DType>(i))) return true;
+  if (dtype_from_torch_name(name)) return true;
   if (name.starts_with("u")) name.remove_prefix(1);
   return name.size() == 4 && name.starts_with("int") && name[3] >= '1' && name[3] <= '7';
 }
@@ -113,12 +112,9 @@ std::optional<Meaning> meaning_of(std::string_view name) {
 }
 
 std::optional<edgec::DType> dtype_of(PickleValue v) {
-  if (!v.is(PickleKind::Global)) return std::nullopt;
-  for (int i = 0; i < kDTypeCount; ++i) {
-    const auto d = static_cast<edgec::DType>(i);
-    if (v.global() == fmt::format("torch.{}", torch_name(d))) return d;
-  }
-  return std::nullopt;
+  constexpr std::string_view kModule = "torch.";
+  if (!v.is(PickleKind::Global) || !v.global().starts_with(kModule)) return std::nullopt;
+  return dtype_from_torch_name(v.global().substr(kModule.size()));
 }
 
 bool calls(PickleValue v, std::string_view name) { return v.is(PickleKind::Object) && v.global() == name; }
