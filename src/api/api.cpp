@@ -147,13 +147,7 @@ Status ExecutorchProgramManager::write_to_file(const std::string& path) const {
 }
 
 Result<std::vector<std::byte>> ExecutorchProgramManager::buffer() const {
-  struct Collect : Sink {
-    std::vector<std::byte> bytes;
-    Status write(std::span<const std::byte> piece) override {
-      bytes.insert(bytes.end(), piece.begin(), piece.end());
-      return {};
-    }
-  } sink;
+  BytesSink sink;
   EDGEC_TRY_VOID(pte::write(impl_->outcome.emitted.program, sink, impl_->write));
   return std::move(sink.bytes);
 }

@@ -26,13 +26,7 @@ Result<std::optional<Member>> member_of(pte::Delegate& d) {
 
 Result<std::vector<std::byte>> bytes_of(const pte::Blob& blob) {
   if (!blob.write) return std::vector<std::byte>(blob.view.begin(), blob.view.end());
-  struct Collect : Sink {
-    std::vector<std::byte> bytes;
-    Status write(std::span<const std::byte> piece) override {
-      bytes.insert(bytes.end(), piece.begin(), piece.end());
-      return {};
-    }
-  } sink;
+  BytesSink sink;
   EDGEC_TRY_VOID(blob.write(sink));
   return std::move(sink.bytes);
 }

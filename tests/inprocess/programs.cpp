@@ -6,22 +6,10 @@
 #include "support/sink.h"
 
 namespace edgec::inprocess {
-namespace {
-
-class Memory : public Sink {
- public:
-  Status write(std::span<const std::byte> b) override {
-    bytes.insert(bytes.end(), b.begin(), b.end());
-    return {};
-  }
-  std::vector<std::byte> bytes;
-};
-
-}  // namespace
 
 Result<std::vector<std::byte>> compile(Program& program, const pipeline::Options& options) {
   EDGEC_TRY(pipeline::Outcome out, pipeline::compile(program, options));
-  Memory memory;
+  BytesSink memory;
   EDGEC_TRY_VOID(pte::write(out.emitted.program, memory, options.write));
   return std::move(memory.bytes);
 }

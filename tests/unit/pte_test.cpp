@@ -17,21 +17,13 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-struct MemorySink final : Sink {
-  Bytes bytes;
-  Status write(std::span<const std::byte> more) override {
-    bytes.insert(bytes.end(), more.begin(), more.end());
-    return {};
-  }
-};
-
 Bytes bytes_of(std::string_view text) {
   auto b = std::as_bytes(std::span(text));
   return {b.begin(), b.end()};
 }
 
 Bytes written(const Program& p, const WriteOptions& options = {}) {
-  MemorySink sink;
+  BytesSink sink;
   Status status = write(p, sink, options);
   EXPECT_TRUE(status) << status.failure().message;
   return sink.bytes;
@@ -224,7 +216,7 @@ TEST(Pte, StreamsBlobs) {
 }
 
 TEST(Pte, RefusesToWriteWhatIsInconsistent) {
-  MemorySink sink;
+  BytesSink sink;
   Program p = full_program();
   p.constants[0].size = 25;
   EXPECT_EQ(write(p, sink).failure().kind, ErrorKind::Internal);
@@ -242,7 +234,7 @@ TEST(Pte, RefusesAStructureOfTwoGigabytes) {
   p.plans[0].delegates[0].compile_specs.resize(1);
   p.plans[0].delegates[0].compile_specs[0].value.resize(size_t{1} << 20);
   p.plans[0].delegates.resize(2100, p.plans[0].delegates[0]);
-  MemorySink sink;
+  BytesSink sink;
   Status status = write(p, sink);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.failure().kind, ErrorKind::Output);

@@ -18,15 +18,6 @@
 namespace edgec::backends {
 namespace {
 
-class Collect final : public Sink {
- public:
-  std::vector<std::byte> bytes;
-  Status write(std::span<const std::byte> piece) override {
-    bytes.insert(bytes.end(), piece.begin(), piece.end());
-    return {};
-  }
-};
-
 class Executor final : public Backend {
  public:
   std::string id() const override { return "ExecutorBackend"; }
@@ -92,7 +83,7 @@ class Executor final : public Backend {
     EDGEC_TRY(pipeline::Outcome out, pipeline::compile(program, options));
     Payload payload;
     payload.debug_handles = handles(region, out.emitted.origins);
-    Collect sink;
+    BytesSink sink;
     EDGEC_TRY_VOID(pte::write(out.emitted.program, sink));
     payload.bytes = std::move(sink.bytes);
     return payload;
