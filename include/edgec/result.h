@@ -35,23 +35,23 @@ inline Failure input_error(std::string message) { return {ErrorKind::Input, std:
 inline Failure output_error(std::string message) { return {ErrorKind::Output, std::move(message)}; }
 inline Failure internal_error(std::string message) { return {ErrorKind::Internal, std::move(message)}; }
 
-// Either a value or a Failure. Check with `if (!r)` before `*r`.
-template <class T>
+// Either a value or a failure of type F. Check with `if (!r)` before `*r`.
+template <class T, class F = Failure>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::move(value)) {}            // NOLINT: implicit on purpose
-  Result(Failure failure) : state_(std::move(failure)) {}  // NOLINT
+  Result(T value) : state_(std::move(value)) {}      // NOLINT: implicit on purpose
+  Result(F failure) : state_(std::move(failure)) {}  // NOLINT
   explicit operator bool() const { return state_.index() == 0; }
   T& operator*() & { return std::get<0>(state_); }
   const T& operator*() const& { return std::get<0>(state_); }
   T&& operator*() && { return std::get<0>(std::move(state_)); }
   T* operator->() { return &std::get<0>(state_); }
   const T* operator->() const { return &std::get<0>(state_); }
-  const Failure& failure() const& { return std::get<1>(state_); }
-  Failure&& failure() && { return std::get<1>(std::move(state_)); }
+  const F& failure() const& { return std::get<1>(state_); }
+  F&& failure() && { return std::get<1>(std::move(state_)); }
 
  private:
-  std::variant<T, Failure> state_;
+  std::variant<T, F> state_;
 };
 
 template <>

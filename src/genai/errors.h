@@ -27,24 +27,12 @@ struct TypedFailure : Failure {
 };
 
 template <class T>
-class [[nodiscard]] PipelineResult {
+class [[nodiscard]] PipelineResult : public Result<T, TypedFailure> {
  public:
-  PipelineResult(T value) : state_(std::move(value)) {}                          // NOLINT: implicit like Result
-  PipelineResult(TypedFailure failure) : state_(std::move(failure)) {}           // NOLINT
-  PipelineResult(Failure failure) : state_(TypedFailure(std::move(failure))) {}  // NOLINT
-  PipelineResult(Result<T> result)                                               // NOLINT
-      : state_(result ? decltype(state_)(*std::move(result)) : decltype(state_)(TypedFailure(result.failure()))) {}
-  explicit operator bool() const { return state_.index() == 0; }
-  T& operator*() & { return std::get<0>(state_); }
-  const T& operator*() const& { return std::get<0>(state_); }
-  T&& operator*() && { return std::get<0>(std::move(state_)); }
-  T* operator->() { return &std::get<0>(state_); }
-  const T* operator->() const { return &std::get<0>(state_); }
-  const TypedFailure& failure() const& { return std::get<1>(state_); }
-  TypedFailure&& failure() && { return std::get<1>(std::move(state_)); }
-
- private:
-  std::variant<T, TypedFailure> state_;
+  using Result<T, TypedFailure>::Result;
+  PipelineResult(Failure failure) : PipelineResult(TypedFailure(std::move(failure))) {}  // NOLINT: implicit like Result
+  PipelineResult(Result<T> result)                                                       // NOLINT
+      : PipelineResult(result ? PipelineResult(*std::move(result)) : PipelineResult(TypedFailure(result.failure()))) {}
 };
 
 // A stage that failed: "[stage] message (caused by ValueError: text)".
