@@ -19,34 +19,37 @@ class Partitioner {
   virtual NodeMap<Choice> choose(const Method& m, const Graph& g) const = 0;
 };
 
-// Takes what the backend does not refuse.
-class CapabilityPartitioner : public Partitioner {
+// Of a backend with its specs.
+class BackendPartitioner : public Partitioner {
  public:
-  explicit CapabilityPartitioner(std::shared_ptr<const Backend> backend, CompileSpecs specs = {})
+  explicit BackendPartitioner(std::shared_ptr<const Backend> backend, CompileSpecs specs = {})
       : backend_(std::move(backend)), specs_(std::move(specs)) {}
   std::shared_ptr<const Backend> backend() const override { return backend_; }
   const CompileSpecs& compile_specs() const override { return specs_; }
-  NodeMap<Choice> choose(const Method& m, const Graph& g) const override;
 
- private:
+ protected:
   std::shared_ptr<const Backend> backend_;
   CompileSpecs specs_;
 };
 
+// Takes what the backend does not refuse.
+class CapabilityPartitioner : public BackendPartitioner {
+ public:
+  using BackendPartitioner::BackendPartitioner;
+  NodeMap<Choice> choose(const Method& m, const Graph& g) const override;
+};
+
 // Takes matches of graphs, the first pattern first; each match is a region of its own. Operators and plain arguments must be equal, what
 // a match makes inside must not be used outside, and the backend must not refuse a node.
-class PatternPartitioner : public Partitioner {
+class PatternPartitioner : public BackendPartitioner {
  public:
+  using BackendPartitioner::BackendPartitioner;  // without patterns: takes nothing
   // Fails when a pattern does not parse.
   static Result<std::shared_ptr<const Partitioner>> create(std::shared_ptr<const Backend> backend, CompileSpecs specs,
                                                            const std::vector<std::string>& patterns);
-  std::shared_ptr<const Backend> backend() const override { return backend_; }
-  const CompileSpecs& compile_specs() const override { return specs_; }
   NodeMap<Choice> choose(const Method& m, const Graph& g) const override;
 
  private:
-  std::shared_ptr<const Backend> backend_;
-  CompileSpecs specs_;
   std::vector<std::shared_ptr<const Program>> patterns_;
 };
 

@@ -91,9 +91,7 @@ NodeId last_node(const Graph& g) {
 Result<std::shared_ptr<const Partitioner>> PatternPartitioner::create(std::shared_ptr<const Backend> backend, CompileSpecs specs,
                                                                       const std::vector<std::string>& patterns) {
   ops::register_all();
-  auto out = std::make_shared<PatternPartitioner>();
-  out->backend_ = std::move(backend);
-  out->specs_ = std::move(specs);
+  auto out = std::make_shared<PatternPartitioner>(std::move(backend), std::move(specs));
   for (const std::string& text : patterns) {
     EDGEC_TRY(auto program, parse_program(text));
     if (program->methods.size() != 1 || program->methods[0]->graph->node_count() == 0)
