@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <charconv>
 #include <cstdio>
@@ -8,7 +7,6 @@
 #include "cli/crash_guard.h"
 #include "cli/genai.h"
 #include "cli/input_file.h"
-#include "emit/verify.h"
 #ifdef EDGEC_HAS_RUNTIME
 #include "genai/runtime/generator.h"
 #include "genai/tokenizer.h"
@@ -41,16 +39,6 @@ Result<std::vector<int64_t>> parse_ids(const std::string& text) {
     at = rest == end ? end : rest + 1;
   }
   return out;
-}
-
-Result<pte::Program> checked_program(const InputFile& file) {
-  EDGEC_TRY(pte::Program program, read_program(file));
-  pte::VerifyOptions options;
-  options.structure_only = true;
-  options.limit = 5;
-  if (const auto faults = pte::faults(program, options); !faults.empty())
-    return model_error(fmt::format("error: {} cannot be run:\n  {}", file.name, fmt::join(faults, "\n  ")));
-  return program;
 }
 
 class Session {
@@ -116,7 +104,7 @@ Status execute(const RunCommand& command) {
     EDGEC_TRY(ids.emplace_back(), parse_ids(text));
   }
   EDGEC_TRY(const InputFile file, open_input(command.program));
-  EDGEC_TRY(const pte::Program program, checked_program(file));
+  EDGEC_TRY(const pte::Program program, read_runnable_program(file));
   blame_crashes_on_the_program();
   EDGEC_TRY(genai::Generator generator, genai::Generator::load(file.file, program));
   Session session(command, std::move(generator), std::move(tokenizer));

@@ -22,6 +22,8 @@ Result<InputFile> open_input(const std::string& path);  // "-" is standard input
 
 // The file as what it must be, or a failure that says what it is.
 Result<pte::Program> read_program(const InputFile& file);
+// A program, and the programs nested in it, in which the runtime can trust what it loads: the structure has no faults.
+Result<pte::Program> read_runnable_program(const InputFile& file);
 // In the ATen stage, its rules checked.
 Result<std::unique_ptr<Program>> read_model(const InputFile& file, const std::string& method);
 

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <map>
 #include <memory>
@@ -14,7 +13,6 @@
 #include "cli/profile_map.h"
 #include "cli/run_results.h"
 #include "cli/run_values.h"
-#include "emit/verify.h"
 #include "memory/plan.h"
 #include "runtime/runner.h"
 #include "support/output_file.h"
@@ -40,38 +38,6 @@ struct RunOptions {
 std::string default_method(const runtime::Runner& runner) {
   const std::vector<std::string> names = runner.method_names();
   return names.size() == 1 ? names.front() : "forward";
-}
-
-// Nested programs are loaded by the runtime too.
-Status check_nested(const pte::Program& program, const std::string& name, int depth = 0) {
-  constexpr int kMaxDepth = 16;
-  if (depth > kMaxDepth) return model_error(fmt::format("error: {} has programs in each other more than {} deep", name, kMaxDepth));
-  for (const pte::Plan& plan : program.plans)
-    for (const pte::Delegate& d : plan.delegates) {
-      if (d.backend_id != "ExecutorBackend") continue;
-      auto nested = pte::read(program.payloads[d.payload].view);
-      if (!nested) return model_error(fmt::format("error: a nested program of {}: {}", name, nested.failure().message));
-      pte::VerifyOptions options;
-      options.structure_only = true;
-      options.limit = 5;
-      if (const auto faults = pte::faults(*nested, options); !faults.empty())
-        return model_error(fmt::format("error: a nested program of {} cannot be run:\n  {}", name, fmt::join(faults, "\n  ")));
-      EDGEC_TRY_VOID(check_nested(*nested, name, depth + 1));
-    }
-  return {};
-}
-
-// The runtime trusts what it loads.
-Result<pte::Program> checked_program(const InputFile& file) {
-  EDGEC_TRY(pte::Program program, read_program(file));
-  pte::VerifyOptions options;
-  options.structure_only = true;
-  options.limit = 5;
-  if (const auto faults = pte::faults(program, options); !faults.empty())
-    return model_error(
-        fmt::format("error: {} cannot be run:\n  {}\n`edgec verify` lists all faults", file.name, fmt::join(faults, "\n  ")));
-  EDGEC_TRY_VOID(check_nested(program, file.name));
-  return program;
 }
 
 runtime::MethodIO io_of(const pte::Program& program, const std::string& method) {
@@ -114,7 +80,7 @@ Status execute(const RunOptions& options) {
     EDGEC_TRY(inputs.emplace_back(), parse_values(call.values));
   }
   EDGEC_TRY(const InputFile file, open_input(options.program));
-  EDGEC_TRY(const pte::Program program, checked_program(file));
+  EDGEC_TRY(const pte::Program program, read_runnable_program(file));
   blame_crashes_on_the_program();
   register_delegates();
   runtime::RunnerOptions runner_options;
