@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -18,11 +19,8 @@ Result<Dims> quantile_sizes(const Call& c) {
   Dims out = c.is_tensor("q") ? c.tensor("q").sizes : Dims{};
   if (out.size() > 1) return model_error(c.op().name() + ": q is a number or a vector");
   const std::string way = c.string("interpolation");
-  for (const char* known : {"linear", "lower", "higher", "midpoint", "nearest"})
-    if (way == known)
-      break;
-    else if (std::string_view(known) == "nearest")
-      return model_error(c.op().name() + ": no such interpolation: " + way);
+  const auto ways = {"linear", "lower", "higher", "midpoint", "nearest"};
+  if (std::find(ways.begin(), ways.end(), way) == ways.end()) return model_error(c.op().name() + ": no such interpolation: " + way);
   if (!c.is_tensor("q") && !(c.number("q") >= 0 && c.number("q") <= 1)) return model_error(c.op().name() + ": q is not in 0..1");
   const DType d = c.tensor("self").dtype;
   if ((d != DType::F32 && d != DType::F64) || (c.is_tensor("q") && c.tensor("q").dtype != d))
