@@ -15,8 +15,8 @@ struct PassContext {
   // Composite operators that decomposition leaves to a backend; none: it leaves nothing.
   std::function<bool(const Method&, const Graph&, NodeId)> keeps_whole;
   bool quantized_io = false;  // integers at the border where the method quantizes there
-  // Whether the program has memory for inputs and outputs; otherwise the caller gives it.
-  bool alloc_graph_input = true, alloc_graph_output = true;
+  // Whether the program has memory for inputs, outputs and state; otherwise the caller gives it.
+  bool alloc_graph_input = true, alloc_graph_output = true, alloc_mutable_buffers = true;
 };
 
 // Transforms all methods. Findings go to `cx.diag`; the failure then comes from `diag.failure()`.

@@ -14,7 +14,7 @@ namespace edgec::passes {
 
 void alias_views(Method& m, const PassContext& cx) {
   Graph& g = *m.graph;
-  memory::Sharing sharing(m, {16, cx.alloc_graph_input, cx.alloc_graph_output});
+  memory::Sharing sharing(m, plan_options(cx));
   for (NodeId n = g.first(); n; n = g.next(n))
     if (const auto offset = memory::window_offset(g, n))
       sharing.put(g.node(n).results[0], g.node(n).args[0].value(), *offset, memory::Relation::Equal);

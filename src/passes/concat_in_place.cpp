@@ -19,7 +19,7 @@ namespace {
 
 class Concat {
  public:
-  Concat(Method& m, const PassContext& cx) : g_(*m.graph), sharing_(m, {16, cx.alloc_graph_input, cx.alloc_graph_output}) {}
+  Concat(Method& m, const PassContext& cx) : g_(*m.graph), sharing_(m, plan_options(cx)) {}
 
   void run() {
     for (NodeId id : g_.nodes_in_order())

@@ -18,7 +18,7 @@ namespace {
 
 class Results {
  public:
-  Results(Method& m, const PassContext& cx) : g_(*m.graph), sharing_(m, {16, cx.alloc_graph_input, cx.alloc_graph_output}) {}
+  Results(Method& m, const PassContext& cx) : g_(*m.graph), sharing_(m, plan_options(cx)) {}
 
   void run() {
     nodes_.emplace_back();  // position 0 is the call

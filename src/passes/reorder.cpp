@@ -182,7 +182,7 @@ int64_t peak_when_shared(Method& m, const PassContext& cx) {
   write_in_place(m, cx);
   concat_in_place(m, cx);
   reuse_operands(m, cx);
-  const int64_t bytes = memory::Sharing(m, {16, cx.alloc_graph_input, cx.alloc_graph_output}).most_live();
+  const int64_t bytes = memory::Sharing(m, plan_options(cx)).most_live();
   m.graph = std::move(kept);
   return bytes;
 }

@@ -13,7 +13,7 @@ namespace edgec::passes {
 
 void reuse_operands(Method& m, const PassContext& cx) {
   Graph& g = *m.graph;
-  memory::Sharing sharing(m, {16, cx.alloc_graph_input, cx.alloc_graph_output});
+  memory::Sharing sharing(m, plan_options(cx));
   for (NodeId id = g.first(); id; id = g.next(id)) {
     const Node& n = g.node(id);
     if (!n.op->in_place_ok || n.results.empty()) continue;

@@ -1,7 +1,18 @@
 #pragma once
 #include <edgec/pass.h>
 
+#include "memory/lifetimes.h"
+
 namespace edgec::passes {
+
+// How the program's memory will be planned, as far as sharing depends on it.
+inline memory::PlanOptions plan_options(const PassContext& cx) {
+  memory::PlanOptions out;
+  out.alloc_graph_input = cx.alloc_graph_input;
+  out.alloc_graph_output = cx.alloc_graph_output;
+  out.alloc_mutable_buffers = cx.alloc_mutable_buffers;
+  return out;
+}
 
 // What the passes that share memory do to one method (each pass has a file of its own).
 void alias_views(Method& m, const PassContext& cx);

@@ -100,7 +100,7 @@ class SplitRows {
       if (!y) return false;
       over.emplace_back(*y, x);
     }
-    memory::Sharing sharing(m_, {16, cx_.alloc_graph_input, cx_.alloc_graph_output});
+    memory::Sharing sharing(m_, plan_options(cx_));
     for (const auto& [y, x] : over)
       if (g.tensor(y).dtype == g.tensor(x).dtype && g.tensor(y).sizes == g.tensor(x).sizes) sharing.put(y, x, 0, memory::Relation::Apart);
     return true;

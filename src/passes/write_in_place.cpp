@@ -14,7 +14,7 @@ namespace edgec::passes {
 
 void write_in_place(Method& m, const PassContext& cx) {
   Graph& g = *m.graph;
-  memory::Sharing sharing(m, {16, cx.alloc_graph_input, cx.alloc_graph_output});
+  memory::Sharing sharing(m, plan_options(cx));
   for (NodeId id = g.first(); id; id = g.next(id)) {
     const Node& n = g.node(id);
     if (n.op->name() != "aten.copy_" || !n.args[1].is_value()) continue;

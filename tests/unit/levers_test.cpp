@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "ops/table.h"
 #include "passes/registry.h"
 #include "pipeline/pipeline.h"
@@ -110,6 +112,23 @@ TEST(Levers, ThoseOfMemorySaveBytesOrInstructions) {
     const Made with = made(text, {}), without = made(text, {name});
     EXPECT_LE(with.arena, without.arena);
     EXPECT_TRUE(with.arena < without.arena || with.instructions < without.instructions);
+  }
+}
+
+// State that whoever runs the program gives memory for: nothing is put into it, and nothing is left without a place.
+TEST(Levers, NothingLiesInStateWithoutAPlace) {
+  ops::register_all();
+  const auto text =
+      std::find_if(std::begin(kPrograms), std::end(kPrograms), [](auto& p) { return std::string_view(p.first) == "write-in-place"; });
+  auto program = parse_program(text->second);
+  ASSERT_TRUE(program) << program.failure().message;
+  pipeline::Options options;
+  options.plan.alloc_mutable_buffers = false;
+  ASSERT_TRUE(pipeline::compile(**program, options));
+  const Method& m = *(*program)->methods[0];
+  for (NodeId n = m.graph->first(); n; n = m.graph->next(n)) {
+    if (m.graph->node(n).op->schema().mutates()) continue;  // its result is the state itself
+    for (ValueId r : m.graph->node(n).results) EXPECT_TRUE(m.graph->value(r).place) << print_node(*m.graph, n);
   }
 }
 
