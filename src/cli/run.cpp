@@ -14,6 +14,7 @@
 #include "cli/run_results.h"
 #include "cli/run_values.h"
 #include "memory/plan.h"
+#include "runtime/library.h"
 #include "runtime/runner.h"
 #include "support/output_file.h"
 
@@ -28,6 +29,7 @@ struct CallText {
 struct RunOptions {
   std::string program, data, method, output_dir, etdump, report;
   std::vector<CallText> calls;
+  std::vector<std::string> plugins;
   size_t repeat = 1;
   bool profile = false;
 };
@@ -83,6 +85,7 @@ Status execute(const RunOptions& options) {
   EDGEC_TRY(const pte::Program program, read_runnable_program(file));
   blame_crashes_on_the_program();
   register_delegates();
+  for (const std::string& plugin : options.plugins) EDGEC_TRY_VOID(runtime::load_library(plugin));
   runtime::RunnerOptions runner_options;
   runner_options.method_io = [&](const std::string& method) { return io_of(program, method); };
   runner_options.data_file = options.data;
@@ -174,6 +177,10 @@ void add_run_command(CLI::App& app, Invocation& invocation) {
       ->type_name("METHOD:V,V,...");
   run->add_option("--method", options->method, "the method that --inputs calls (default: forward, or the only one)")->type_name("NAME");
   run->add_option("--data", options->data, "external weights")->type_name("F.ptd");
+  run->add_option("--plugin", options->plugins,
+                  "load kernels and delegates of your own: a library that registers them with the runtime; repeatable")
+      ->allow_extra_args(false)
+      ->type_name("LIB.so");
   run->add_option("--output-dir", options->output_dir, "write the results there")->type_name("DIR");
   run->add_option("--repeat", options->repeat, "execute each call N times, state moves on each time; the last results count")
       ->type_name("N")

@@ -161,6 +161,31 @@ my::scaled(Tensor x, Tensor w, int n, float scale=1.0) -> Tensor
         self.ends(3, "compile", model, "-o", pte, "--ops", ops, says=['ops.txt:2', 'no tensor parameter "y"'])
         self.ends(3, "compile", model, "-o", pte, "--ops", self.tmp / "missing")
 
+    def test_user_kernels_run(self):
+        """Programs with operators of the user's own, their kernels from a library that `run` loads: torch's results, call after call."""
+        kernels, ops = PLUGINS / "user_kernels.so", self.tmp / "ops.txt"
+        ops.write_text(self.USER_OPS + "my::decay_(Tensor(a!) state, Tensor x, float rate) -> ()\n  kernel: my::decay_\n")
+        expected = json.loads((ROOT / "tests/cli/data/user_kernels.json").read_text())
+        for name in ("user_op", "writing_op", "writing_op_core"):
+            pte, args = self.tmp / f"{name}.pte", []
+            self.ends(0, "compile", ROOT / f"tests/cli/data/{name}.pt2", "-o", pte, "--ops", ops)
+            calls = expected[name.removesuffix("_core")]
+            for i, call in enumerate(calls):
+                files = [self.tmp / f"{name}-{i}-{k}.npy" for k in range(len(call["inputs"]))]
+                for file, value in zip(files, call["inputs"]):
+                    npy.write(file, "float32", value["shape"], value["data"])
+                args += ["--inputs", ",".join(map(str, files))]
+            self.ends(0, "run", pte, *args, "--plugin", kernels, "--plugin", kernels, "--output-dir", self.tmp / name)
+            for i, call in enumerate(calls):
+                for k, wanted in enumerate(call["outputs"]):
+                    got = npy.read(self.tmp / name / f"{i}/{k}.npy")
+                    self.assertEqual(got.shape, wanted["shape"])
+                    for a, b in zip(got.data, wanted["data"], strict=True):
+                        self.assertAlmostEqual(a, b, delta=1e-5)
+            self.ends(1, "run", pte, *args, says="my::")
+        self.ends(2, "run", pte, *args, "--plugin", PLUGINS / "no_plugin.so", says="registers no kernel and no delegate")
+        self.ends(2, "run", pte, *args, "--plugin", self.tmp / "missing.so", says=["--plugin", "missing.so"])
+
     def test_outputs_that_cannot_be_written(self):
         self.ends(4, "compile", self.MODEL, "-o", "/dev/full")
         self.ends(4, "compile", self.MODEL, "-o", self.tmp / "missing/out.pte", says="missing/out.pte")

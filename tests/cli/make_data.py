@@ -2,8 +2,9 @@
 """Makes tests/cli/data again (torch 2.13): small archives that the command line tests need.
 
   make_data.py      writes data/user_op.pt2, writing_op.pt2, writing_op_core.pt2
+                    and data/user_kernels.json: inputs of the three and torch's results, two calls each
 """
-import pathlib, subprocess, sys
+import json, pathlib, subprocess, sys
 import torch
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -41,7 +42,19 @@ class WritingOp(torch.nn.Module):
         return y + 1, self.state * 1
 
 
+def calls(model, *shapes):
+    """Two calls, one after the other on the same state: inputs and results, all float32 in logical order."""
+    out = []
+    for _ in range(2):
+        inputs = [torch.randn(s) for s in shapes]
+        results = model(*inputs)
+        flat = lambda values: [{"shape": list(t.shape), "data": t.flatten().tolist()} for t in values]
+        out.append({"inputs": flat(inputs), "outputs": flat(results if isinstance(results, tuple) else (results,))})
+    return out
+
+
 if __name__ == "__main__":
+    torch.manual_seed(0)
     (HERE / "data").mkdir(exist_ok=True)
     batch = torch.export.Dim("b", min=1, max=8)
     ep = torch.export.export(UserOp(), (torch.randn(3, 4), torch.randn(5)), dynamic_shapes={"x": {0: batch}, "w": None})
@@ -49,4 +62,6 @@ if __name__ == "__main__":
     ep = torch.export.export(WritingOp(), (torch.randn(3, 4),))
     torch.export.save(ep, HERE / "data/writing_op.pt2")
     torch.export.save(ep.run_decompositions(), HERE / "data/writing_op_core.pt2")
+    expected = {"user_op": calls(UserOp(), (3, 4), (5,)), "writing_op": calls(WritingOp(), (3, 4))}
+    (HERE / "data/user_kernels.json").write_text(json.dumps(expected) + "\n")
     subprocess.run([sys.executable, HERE.parents[1] / "scripts/strip_paths.py", *(HERE / "data").glob("*.pt2")], check=True)
