@@ -290,34 +290,43 @@ class MethodEmitter {
       EDGEC_TRY(int32_t index, value_index(r));
       outs.push_back(index);
     }
-    // Out variants take the outs as arguments and give them back: one again, or several as a list. Prims and writes
-    // only give back.
-    const bool out_variant = !n.results.empty() && g_.type(n.results[0]).is_tensor() && !s.mutates();
-    if (out_variant) call.args.insert(call.args.end(), outs.begin(), outs.end());
-    if (outs.size() == 1)
-      call.args.push_back(outs[0]);
-    else if (outs.size() > 1)
-      call.args.push_back(push(pte::TensorList{outs}));
+    // Prims and writes only give back.
+    add_outs(call, outs, !n.results.empty() && g_.type(n.results[0]).is_tensor() && !s.mutates());
     add(std::move(call), n);
     return {};
   }
 
-  // A kernel that writes to its arguments works on the results, which start as copies.
+  // A kernel that writes to its arguments works on the last results, which start as copies; the first ones are its own.
   Status emit_on_copies(const Node& n) {
     pte::KernelCall call;
     call.op = op_index(n.op->kernel);
     const auto& written = n.op->kernel_writes;
+    const size_t own = n.results.size() - written.size();
     for (size_t i = 0; i < n.args.size(); ++i) {
       EDGEC_TRY(int32_t index, argument(n.args[i], n.op->schema().params[i]));
       if (const auto at = std::find(written.begin(), written.end(), i); at != written.end()) {
-        EDGEC_TRY(int32_t copy, value_index(n.results[static_cast<size_t>(at - written.begin())]));
+        EDGEC_TRY(int32_t copy, value_index(n.results[own + static_cast<size_t>(at - written.begin())]));
         add(pte::KernelCall{op_index({"aten::clone", "out", {}}), {index, null(), copy, copy}}, n);
         index = copy;
       }
       call.args.push_back(index);
     }
+    std::vector<int32_t> outs;
+    for (size_t i = 0; i < own; ++i) {
+      EDGEC_TRY(outs.emplace_back(), value_index(n.results[i]));
+    }
+    add_outs(call, outs);
     add(std::move(call), n);
     return {};
+  }
+
+  // Out variants take the outs as arguments and give them back: one again, or several as a list.
+  void add_outs(pte::KernelCall& call, const std::vector<int32_t>& outs, bool as_arguments = true) {
+    if (as_arguments) call.args.insert(call.args.end(), outs.begin(), outs.end());
+    if (outs.size() == 1)
+      call.args.push_back(outs[0]);
+    else if (outs.size() > 1)
+      call.args.push_back(push(pte::TensorList{outs}));
   }
 
   // The inputs, then the outputs.

@@ -121,57 +121,69 @@ class Reader {
     if (!schema) return fail(op.line, schema.failure().message);
     const std::string name = schema->full_name();
     if (Registry::global().find(name)) return fail(op.line, fmt::format("operator {} is in the table already", name));
-    if (schema->mutates()) return define_writing(op, *schema);
-    if (schema->is_view()) return fail(op.line, fmt::format("{} gives a view of an argument: declare the form that copies", name));
-    for (const Return& r : schema->returns)
-      if (r.type != ArgType::Tensor || r.list || r.optional) return fail(op.line, fmt::format("a result of {} is not a tensor", name));
-    const size_t results = schema->returns.size();
-    if (results == 0 || op.shapes.size() != results || op.dtypes.size() != results)
-      return fail(op.line,
-                  fmt::format("{} has {} results, {} shape lines and {} dtype lines", name, results, op.shapes.size(), op.dtypes.size()));
+    if (!schema->mutates() && schema->is_view())
+      return fail(op.line, fmt::format("{} gives a view of an argument: declare the form that copies", name));
+    if (!schema->mutates() && schema->returns.empty()) return fail(op.line, fmt::format("{} gives nothing and writes to nothing", name));
+    EDGEC_TRY(const std::vector<ResultRule> results, result_rules(op, *schema));
     if (op.kernel.empty() || op.kernel.find("::") == std::string::npos)
       return fail(op.line, fmt::format("{} needs a kernel line with the out variant's name, such as \"kernel: {}::{}.out\"", name,
                                        schema->ns, schema->name));
-    std::vector<ShapeRule> shapes;
-    std::vector<DTypeRule> dtypes;
-    for (size_t i = 0; i < results; ++i) {
-      EDGEC_TRY(ShapeRule shape, shape_rule(op, *schema, op.shapes[i]));
-      EDGEC_TRY(DTypeRule dtype, dtype_rule(op, *schema, op.dtypes[i]));
-      shapes.push_back(std::move(shape));
-      dtypes.push_back(std::move(dtype));
-    }
+    if (schema->mutates()) return define_writing(op, *schema, results);
     OpDef& def = Registry::global().define(op.schema_text);
-    def.infer = [shapes, dtypes](const Call& c) -> Result<std::vector<Type>> {
-      std::vector<Type> out;
-      for (size_t i = 0; i < shapes.size(); ++i) {
-        TensorType t;
-        EDGEC_TRY(t.sizes, shapes[i](c));
-        EDGEC_TRY(t.dtype, dtypes[i](c));
-        out.push_back(Type::of(std::move(t)));
-      }
-      return out;
-    };
+    def.infer = [results](const Call& c) { return types(c, results); };
     def.kernel = kernel_named(op.kernel);
     if (op.layout == "preserve") def.layout = LayoutRule::Preserve;
     return {};
   }
 
-  // `my::f(Tensor(a!) x, ...) -> ()`: the graph has it as `my::f.functional(Tensor x, ...) -> Tensor`, whose kernel is called on a copy.
-  Status define_writing(const UserOp& op, const Schema& schema) const {
+  struct ResultRule {
+    ShapeRule shape;
+    DTypeRule dtype;
+  };
+
+  Result<std::vector<ResultRule>> result_rules(const UserOp& op, const Schema& schema) const {
     const std::string name = schema.full_name();
-    if (!schema.returns.empty())
-      return fail(op.line, fmt::format("{} writes to an argument and gives results too: only \"-> ()\" is supported", name));
-    if (!op.shapes.empty() || !op.dtypes.empty() || op.kernel.empty())
-      return fail(op.line, fmt::format("{} writes to an argument: it needs a kernel line, and no shape or dtype", name));
+    for (const Return& r : schema.returns)
+      if (r.type != ArgType::Tensor || r.list || r.optional || r.alias != 0)
+        return fail(op.line, fmt::format("a result of {} is not a tensor of its own", name));
+    const size_t results = schema.returns.size();
+    if (op.shapes.size() != results || op.dtypes.size() != results)
+      return fail(op.line,
+                  fmt::format("{} has {} results, {} shape lines and {} dtype lines", name, results, op.shapes.size(), op.dtypes.size()));
+    std::vector<ResultRule> out(results);
+    for (size_t i = 0; i < results; ++i) {
+      EDGEC_TRY(out[i].shape, shape_rule(op, schema, op.shapes[i]));
+      EDGEC_TRY(out[i].dtype, dtype_rule(op, schema, op.dtypes[i]));
+    }
+    return out;
+  }
+
+  static Result<std::vector<Type>> types(const Call& c, const std::vector<ResultRule>& rules) {
+    std::vector<Type> out;
+    for (const ResultRule& rule : rules) {
+      TensorType t;
+      EDGEC_TRY(t.sizes, rule.shape(c));
+      EDGEC_TRY(t.dtype, rule.dtype(c));
+      out.push_back(Type::of(std::move(t)));
+    }
+    return out;
+  }
+
+  // `my::f(Tensor(a!) x, ...) -> Tensor`: the graph has it as `my::f.functional(Tensor x, ...) -> (Tensor, Tensor)`, its results and then
+  // the new values of what is written to; the kernel is called on copies of those.
+  Status define_writing(const UserOp& op, const Schema& schema, const std::vector<ResultRule>& results) const {
+    const std::string name = schema.full_name();
     std::vector<size_t> written;
-    std::string params, returns;
+    size_t tensors = results.size();
     for (size_t i = 0; i < schema.params.size(); ++i) {
       if (!schema.params[i].written) continue;
       if (schema.params[i].type != ArgType::Tensor || schema.params[i].list || schema.params[i].optional)
         return fail(op.line, fmt::format("{}: only tensors can be written to", name));
       written.push_back(i);
-      returns += returns.empty() ? "Tensor" : ", Tensor";
+      ++tensors;
     }
+    std::string returns;
+    for (size_t i = 0; i < tensors; ++i) returns += i == 0 ? "Tensor" : ", Tensor";
     std::string text = op.schema_text;
     for (size_t at = text.find("Tensor("); at != text.npos; at = text.find("Tensor(")) text.erase(at + 6, text.find(')', at) - at - 5);
     const size_t open = text.find('('), dot = text.find('.');
@@ -184,8 +196,8 @@ class Reader {
     OpDef& functional = Registry::global().define(text);
     functional.kernel_writes = written;
     functional.kernel = kernel_named(op.kernel);
-    functional.infer = [written](const Call& c) -> Result<std::vector<Type>> {
-      std::vector<Type> out;
+    functional.infer = [written, results](const Call& c) -> Result<std::vector<Type>> {
+      EDGEC_TRY(std::vector<Type> out, types(c, results));
       for (size_t i : written) out.push_back(Type::of(c.tensor(c.op().schema().params[i].name)));
       return out;
     };

@@ -335,10 +335,11 @@ class Functionalizer {
     Builder b(g_, before.loc, id);
     if (!op->kernel_writes.empty()) {  // of several arguments, in any place
       const auto values = b.call_all(functional, now.args);
+      const size_t results = op->schema().returns.size() - op->kernel_writes.size();
       for (size_t k = 0; k < op->kernel_writes.size() && !b.failed(); ++k)
-        if (const Arg& written = before.args[op->kernel_writes[k]]; written.is_value()) write(written.value(), values[k], b);
+        if (const Arg& written = before.args[op->kernel_writes[k]]; written.is_value()) write(written.value(), values[results + k], b);
       check(b, before.loc);
-      alias_results(before, target);
+      for (size_t k = 0; k < before.results.size() && k < results && !b.failed(); ++k) own(before.results[k], values[k]);
       return g_.erase(id);
     }
     const ValueId old = now.args[0].value();

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "passes/inline.h"
 #include "passes/registry.h"
@@ -84,35 +85,83 @@ class Regions {
         if (k == key) return &a;
       return nullptr;
     };
+    // Results of the node: those of the operator (None when it has none), then the new arguments or bases.
+    const size_t own = functional->schema().returns.size() - functional->kernel_writes.size(), first = std::max<size_t>(own, 1);
     const Arg* bases = find("_all_bases");
-    std::vector<size_t> results;  // of the node, by written parameter
+    Builder b(g_, n.loc, id);
+    std::vector<Written> writes;
+    bool whole = true;
     const auto& params = functional->schema().params;
     for (size_t k = 0; k < params.size(); ++k) {
-      const auto& writes = functional->kernel_writes;
-      const auto written = std::find(writes.begin(), writes.end(), k);
+      const auto& written = functional->kernel_writes;
+      const bool is_written = std::find(written.begin(), written.end(), k) != written.end();
       const Arg* index = find("_" + params[k].name + "_base_index");
       if (const Arg* direct = find(params[k].name)) {
         named.emplace_back(params[k].name, *direct);
-        if (written != writes.end()) results.push_back(1 + results.size());
-      } else if (written != writes.end() && bases && bases->is_list() && index && index->is_expr()) {
+        if (is_written) writes.push_back({first + writes.size(), "", {}});
+      } else if (is_written && bases && bases->is_list() && index && index->is_expr()) {
         const auto base = static_cast<size_t>(index->expr().constant().value_or(-1));
-        if (base >= bases->list().size() || find("_" + params[k].name + "_size") || find("_" + params[k].name + "_slice_dim")) break;
-        named.emplace_back(params[k].name, bases->list()[base]);
-        results.push_back(1 + base);
+        whole = whole && base < bases->list().size() && bases->list()[base].is_value();
+        if (!whole) break;
+        Written w = view_of_base("_" + params[k].name, find);
+        w.result = first + base;
+        Arg value = bases->list()[base];
+        if (!w.view.empty()) value = b.call("aten." + w.view, with_first(value, w.args));
+        named.emplace_back(params[k].name, value);
+        writes.push_back(std::move(w));
       }
     }
     auto args = bind_args(*functional, {}, named);
-    Builder b(g_, n.loc, id);
-    const bool whole = args && results.size() == functional->kernel_writes.size() &&
-                       std::all_of(results.begin(), results.end(), [&](size_t r) { return r < n.results.size(); });
+    whole = whole && args && !b.failed() && writes.size() == functional->kernel_writes.size() &&
+            std::all_of(writes.begin(), writes.end(), [&](const Written& w) { return w.result < n.results.size(); });
     const auto made = whole ? b.call_all(functional->name(), *std::move(args)) : std::vector<ValueId>{};
+    std::map<size_t, ValueId> now;  // by result
+    for (size_t k = 0; k < own && k < made.size(); ++k) now[k] = made[k];
+    for (size_t k = 0; k < writes.size() && whole && !b.failed(); ++k) {
+      const Written& w = writes[k];
+      if (w.view.empty()) {
+        now[w.result] = made[own + k];
+        continue;
+      }
+      const auto before = now.find(w.result);
+      const Arg base = before != now.end() ? Arg(before->second) : bases->list()[w.result - first];
+      std::vector<Arg> scatter = with_first(made[own + k], w.args);
+      now[w.result] = b.call(w.view == "slice.Tensor" ? "aten.slice_scatter" : "aten.as_strided_scatter", with_first(base, scatter));
+    }
     if (!whole || b.failed()) {
-      cx_.diag.error(n.loc, fmt::format("{} of {} writes to a view or leaves out an argument, which is not supported", n.op->name(), name));
+      cx_.diag.error(n.loc, fmt::format("{} of {} leaves out an argument or writes to what is no part of its bases", n.op->name(), name));
       return false;
     }
-    for (size_t k = 0; k < results.size(); ++k) rw.replace(n.results[results[k]], made[k]);
+    for (const auto& [result, value] : now) rw.replace(n.results[result], value);
     g_.erase(id);
     return true;
+  }
+
+  struct Written {
+    size_t result = 0;      // the node's, which is the new argument or base
+    std::string view;       // what the argument is of its base: empty (the whole), "slice.Tensor" or "as_strided"
+    std::vector<Arg> args;  // of the view, behind the base
+  };
+
+  static std::vector<Arg> with_first(Arg first, const std::vector<Arg>& rest) {
+    std::vector<Arg> out{std::move(first)};
+    out.insert(out.end(), rest.begin(), rest.end());
+    return out;
+  }
+
+  // The keys that say which part of its base an argument is: `<prefix>_slice_dim`, `_slice_start`, `_slice_end`, or `_size`, `_stride`,
+  // `_storage_offset`.
+  template <class Find>
+  static Written view_of_base(const std::string& prefix, const Find& find) {
+    const auto all = [&](std::string view, std::initializer_list<const char*> keys) {
+      Written w{0, std::move(view), {}};
+      for (const char* key : keys)
+        if (const Arg* a = find(prefix + key)) w.args.push_back(*a);
+      if (w.args.size() != keys.size()) w.view.clear();
+      return w;
+    };
+    Written slice = all("slice.Tensor", {"_slice_dim", "_slice_start", "_slice_end"});
+    return slice.view.empty() ? all("as_strided", {"_size", "_stride", "_storage_offset"}) : slice;
   }
 
   void cast_to_recorded(Graph& g) {

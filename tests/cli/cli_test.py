@@ -164,11 +164,12 @@ my::scaled(Tensor x, Tensor w, int n, float scale=1.0) -> Tensor
     def test_user_kernels_run(self):
         """Programs with operators of the user's own, their kernels from a library that `run` loads: torch's results, call after call."""
         kernels, ops = PLUGINS / "user_kernels.so", self.tmp / "ops.txt"
-        ops.write_text(self.USER_OPS + "my::decay_(Tensor(a!) state, Tensor x, float rate) -> ()\n  kernel: my::decay_\n")
+        ops.write_text(self.USER_OPS + "my::decay_(Tensor(a!) state, Tensor x, float rate) -> ()\n  kernel: my::decay_\n"
+                       "my::step(Tensor(a!) a, Tensor x, Tensor(b!) b, float rate) -> Tensor\n  shape: like a\n  dtype: a\n  kernel: my::step.out\n")
         expected = json.loads((ROOT / "tests/cli/data/user_kernels.json").read_text())
-        for name in ("user_op", "writing_op", "writing_op_core"):
+        for name in ("user_op", "writing_op", "writing_op_core", "writing_views", "writing_views_core"):
             pte, args = self.tmp / f"{name}.pte", []
-            self.ends(0, "compile", ROOT / f"tests/cli/data/{name}.pt2", "-o", pte, "--ops", ops)
+            self.ends(0, "compile", ROOT / f"tests/cli/data/{name}.pt2", "-o", pte, "--ops", ops, "--verify-passes")
             calls = expected[name.removesuffix("_core")]
             for i, call in enumerate(calls):
                 files = [self.tmp / f"{name}-{i}-{k}.npy" for k in range(len(call["inputs"]))]

@@ -37,3 +37,17 @@ static void decay(KernelRuntimeContext&, Span<EValue*> args) {
   }
 }
 static const auto decay_registered = executorch::runtime::register_kernel(executorch::runtime::Kernel("my::decay_", decay));
+
+// a = a + x * rate, b = b * rate; gives a * b.
+static void step(KernelRuntimeContext&, Span<EValue*> args) {
+  auto a = args[0]->toTensor(), b = args[2]->toTensor(), out = args[4]->toTensor();
+  const auto x = args[1]->toTensor();
+  const auto rate = static_cast<float>(args[3]->toDouble());
+  for (ssize_t i = 0; i < a.numel(); ++i) {
+    float &p = a.mutable_data_ptr<float>()[i], &q = b.mutable_data_ptr<float>()[i];
+    p += x.const_data_ptr<float>()[i] * rate;
+    q *= rate;
+    out.mutable_data_ptr<float>()[i] = p * q;
+  }
+}
+static const auto step_registered = executorch::runtime::register_kernel(executorch::runtime::Kernel("my::step.out", step));
