@@ -101,7 +101,8 @@ Status EdgeProgramManager::transform(const std::vector<passes::PassInfo>& passes
 }
 
 Status EdgeProgramManager::to_backend(const Partitioner& partitioner, std::string_view only_method) {
-  return partition::lower(*impl_->program, partitioner, {.whole_graph = false, .only_method = only_method}, impl_->partition);
+  return partition::lower(*impl_->program, partitioner,
+                          {.whole_graph = false, .only_method = only_method, .share_state = impl_->share_state}, impl_->partition);
 }
 
 std::vector<std::string> EdgeProgramManager::undelegated() const {

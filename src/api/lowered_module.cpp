@@ -31,7 +31,7 @@ Result<LoweredBackendModule> to_backend(std::string_view backend_id, const Expor
   auto impl = std::make_unique<LoweredBackendModule::Impl>();
   impl->program = clone(edge_program.program());
   partition::Report report;
-  EDGEC_TRY_VOID(partition::lower(*impl->program, *partitioner, {.whole_graph = true, .only_method = {}}, report));
+  EDGEC_TRY_VOID(partition::lower(*impl->program, *partitioner, {.whole_graph = true, .only_method = {}, .share_state = false}, report));
   if (impl->program->methods[0]->lowered.size() != 1) return model_error("error: the graph has no nodes that a backend could compile");
   impl->module = impl->program->methods[0]->lowered[0];
   return LoweredBackendModule(std::move(impl));

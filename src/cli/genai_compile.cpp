@@ -16,6 +16,7 @@ struct CompileCommand {
   std::map<genai::ArtifactKey, std::string> components;  // of artifacts with one graph
   std::vector<std::string> constants;
   std::optional<int> kv_bits, logits_bits;
+  std::optional<size_t> num_sharding;
   bool max_seq_len_given = false;
 };
 
@@ -82,7 +83,7 @@ Status compile(const CompileCommand& c) {
   }
   genai::CompilationPlan plan;
   plan.args = c.args;
-  plan.num_sharding = genai::num_sharding(c.args.decoder_model, genai::ArtifactKey::TextDecoder);
+  plan.num_sharding = c.num_sharding;
   plan.qnn = qnn;
   EDGEC_TRY(plan.constant_methods, constants_of(c));
   auto adapter = std::make_shared<genai::DefaultCompilerAdapter>(genai::lowering_to(qnn ? "qnn" : c.args.backend));
@@ -112,7 +113,7 @@ void add_genai_compile(CLI::App& genai, Invocation& invocation) {
   genai::ParserTraits traits;
   traits.free_decoder_model = true;
   traits.prompt_required = false;
-  traits.more_backends = {"xnnpack", "portable"};
+  traits.more_backends = {"xnnpack", "portable", "executor"};
   genai::add_control_args(*cmd, command->args, traits);
   const auto file = [&](std::string_view option, const char* what, auto store) {
     cmd->add_option_function<std::string>(fmt::format("--{}", option), store, what)->type_name("FILE.pt2");
@@ -124,6 +125,9 @@ void add_genai_compile(CLI::App& genai, Invocation& invocation) {
   cmd->add_option("--constant", command->constants, "a constant method of the decoder, for example get_eos_id=2; repeatable")
       ->allow_extra_args(false)
       ->type_name("NAME=JSON");
+  cmd->add_option("--num_sharding", command->num_sharding, "cut the decoder between layers into so many contexts (default: by NAME)")
+      ->type_name("N")
+      ->check(CLI::Range(size_t{1}, size_t{1} << 20));
   cmd->add_option("--kv_io_bit_width", command->kv_bits, "the graphs are quantized: bits of the KV caches at the border, 8 or 16")
       ->type_name("N");
   cmd->add_option("--logits_io_bit_width", command->logits_bits, "the graphs are quantized: bits of logits and masks at the border, 16")

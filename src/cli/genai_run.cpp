@@ -8,6 +8,8 @@
 #include "cli/genai.h"
 #include "cli/input_file.h"
 #ifdef EDGEC_HAS_RUNTIME
+#include <edgec/delegates.h>
+
 #include "genai/runtime/generator.h"
 #include "genai/tokenizer.h"
 #endif
@@ -106,6 +108,7 @@ Status execute(const RunCommand& command) {
   EDGEC_TRY(const InputFile file, open_input(command.program));
   EDGEC_TRY(const pte::Program program, read_runnable_program(file));
   blame_crashes_on_the_program();
+  register_delegates();
   EDGEC_TRY(genai::Generator generator, genai::Generator::load(file.file, program));
   Session session(command, std::move(generator), std::move(tokenizer));
   for (const std::string& prompt : command.prompts) EDGEC_TRY_VOID(session.answer_text(prompt));

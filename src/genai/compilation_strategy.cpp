@@ -43,6 +43,10 @@ size_t num_sharding(std::string_view model, ArtifactKey key) {
   return 1;
 }
 
+size_t CompilationPlan::contexts(ArtifactKey key) const {
+  return key == ArtifactKey::TextDecoder && num_sharding ? *num_sharding : genai::num_sharding(args.decoder_model, key);
+}
+
 Result<CompileSpecs> specs_for(ArtifactKey key, const CompilationPlan& plan, SocModel soc, BackendType backend) {
   const ControlArgs& args = plan.args;
   HtpRequest htp(false);
@@ -53,7 +57,7 @@ Result<CompileSpecs> specs_for(ArtifactKey key, const CompilationPlan& plan, Soc
   switch (key) {
     case ArtifactKey::TextDecoder:
       htp.use_fp16 = args.use_fp16;
-      htp.use_multi_contexts = plan.num_sharding > 1;
+      htp.use_multi_contexts = plan.contexts(key) > 1;
       htp.use_weight_sharing = true;
       spec.use_mha2sha = true;
       spec.online_prepare = args.online_prepare;
@@ -126,6 +130,8 @@ Status ExecuTorchCompilationStrategy::compile_group(ArtifactKey key, const Group
   if (key == ArtifactKey::TextDecoder) request.constant_methods = plan_.constant_methods;
   for (const auto& [constant, values] : first.meta()) request.constant_methods.set(constant, values);
   request.executorch_config = first.executorch_config();
+  request.num_sharding = plan_.contexts(key);
+  request.spill_fill = plan_.spill_fill;
   EDGEC_TRY(const CompilationResult compiled, adapter_->compile_graphs(request));
   for (const auto& [compiled_key, path] : compiled.artifact_paths) artifacts.set(compiled_key, path);
   return {};

@@ -9,10 +9,12 @@ namespace edgec::genai {
 
 // How the artifacts of a model are cut and specified.
 struct CompilationPlan {
-  ControlArgs args;         // options that reach the compile specs
-  size_t num_sharding = 1;  // contexts that the decoder is cut into
-  bool qnn = true;          // make QNN compile specs; off for programs of other backends
-  Meta constant_methods;    // beside those of the decode graph, which win
+  ControlArgs args;                    // options that reach the compile specs
+  std::optional<size_t> num_sharding;  // contexts that the decoder is cut into; none: as args.decoder_model is cut officially
+  bool qnn = true;                     // make QNN compile specs; off for programs of other backends
+  Meta constant_methods;               // beside those of the decode graph, which win
+  SpillFillReader spill_fill;          // of the contexts of an artifact that is cut
+  size_t contexts(ArtifactKey key) const;
 };
 
 // Contexts that the official flow cuts a model into: more than one for models that do not fit one.

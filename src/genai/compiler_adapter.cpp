@@ -57,6 +57,8 @@ Result<CompilationResult> DefaultCompilerAdapter::compile_graphs(const CompileGr
   request.constant_methods = r.constant_methods;
   request.compile_specs = r.compile_specs;
   request.emit = r.executorch_config.value_or(EmitOptions{});
+  request.num_sharding = r.num_sharding;
+  request.spill_fill = r.spill_fill;
   EDGEC_TRY_VOID(lowering_->lower(request, output));
   CompilationResult result;
   result.artifact_paths.set(r.artifact_key, output);

@@ -33,6 +33,8 @@ struct CompileGraphsRequest {
   TargetText target;
   Meta constant_methods;
   std::optional<EmitOptions> executorch_config;
+  size_t num_sharding = 1;
+  SpillFillReader spill_fill = nullptr;
 };
 
 class CompilerAdapter {

@@ -4,10 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 
 #include "backends/registry.h"
 #include "genai/qnn_options.h"
 #include "genai/quant_io.h"
+#include "genai/shards.h"
 #include "pipeline/pipeline.h"
 
 namespace edgec::genai {
@@ -26,12 +29,22 @@ Result<std::shared_ptr<const Backend>> find_backend(const std::string& name) {
   return model_error(fmt::format("error: this edgec has no backend \"{}\"; `edgec backends` lists those it has", name));
 }
 
+Result<std::shared_ptr<const Partitioner>> cut_between_layers(std::shared_ptr<const Partitioner> whole, const LoweringRequest& request) {
+  if (request.num_sharding <= 1) return whole;
+  std::map<std::string, ShardPlan> plans;
+  for (const LoweringGraph& graph : request.graphs) {
+    EDGEC_TRY(plans[graph.method], plan_shards(*graph.module->methods[0], request.num_sharding));
+  }
+  return std::shared_ptr<const Partitioner>(std::make_shared<ShardPartitioner>(std::move(whole), std::move(plans)));
+}
+
 class CompilerLowering final : public Lowering {
  public:
-  explicit CompilerLowering(std::string backend) : backend_(std::move(backend)) {}
+  using Found = std::function<Result<std::shared_ptr<const Backend>>()>;
+  explicit CompilerLowering(Found backend) : backend_(std::move(backend)) {}
 
   Status lower(const LoweringRequest& request, const std::filesystem::path& output) const override {
-    EDGEC_TRY(const auto backend, find_backend(backend_));
+    EDGEC_TRY(const auto backend, backend_());
     pipeline::Options options;
     options.plan.alloc_graph_input = request.emit.alloc_graph_input;
     options.plan.alloc_graph_output = request.emit.alloc_graph_output;
@@ -43,20 +56,32 @@ class CompilerLowering final : public Lowering {
       if (backend->id() != kQnnBackendId) {  // whose specs these are; other backends have theirs
         EDGEC_TRY(specs, backend->parse_options({}));
       }
-      options.partitioners.push_back(std::make_shared<CapabilityPartitioner>(backend, std::move(specs)));
+      EDGEC_TRY(auto partitioner, partitioner_for(backend, std::move(specs)));
+      EDGEC_TRY(partitioner, cut_between_layers(std::move(partitioner), request));
+      options.partitioners.push_back(std::move(partitioner));
     }
     EDGEC_TRY(auto program, program_of(request));
-    EDGEC_TRY(const pipeline::Outcome out, pipeline::compile(*program, options));
+    EDGEC_TRY(pipeline::Outcome out, pipeline::compile(*program, options));
+    if (request.num_sharding > 1 && request.spill_fill) {
+      pte::Program* const group[] = {&out.emitted.program};
+      EDGEC_TRY_VOID(share_spill_fill(group, request.spill_fill));
+    }
     return pipeline::write_file(out.emitted.program, output.string(), options.write);
   }
 
  private:
-  std::string backend_;
+  Found backend_;
 };
 
 }  // namespace
 
-std::shared_ptr<const Lowering> lowering_to(std::string backend) { return std::make_shared<CompilerLowering>(std::move(backend)); }
+std::shared_ptr<const Lowering> lowering_to(std::string backend) {
+  return std::make_shared<CompilerLowering>([name = std::move(backend)] { return find_backend(name); });
+}
+
+std::shared_ptr<const Lowering> lowering_to(std::shared_ptr<const Backend> backend) {
+  return std::make_shared<CompilerLowering>([backend = std::move(backend)] { return Result(backend); });
+}
 
 Result<std::unique_ptr<Program>> program_of(const LoweringRequest& request) {
   auto program = std::make_unique<Program>();

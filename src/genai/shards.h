@@ -1,8 +1,11 @@
 #pragma once
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
 #include <vector>
 
-#include <edgec/program.h>
+#include <edgec/partitioner.h>
 
 namespace edgec::genai {
 
@@ -10,12 +13,28 @@ namespace edgec::genai {
 struct ShardPlan {
   size_t layers = 0;
   std::vector<size_t> first_layer;  // of each shard; shard 0 starts at layer 0
-  NodeMap<uint32_t> shard_of;  // every node of the main graph: what stands before the first layer is in the first shard, what comes after
-                               // the last in the last one
 };
 
-// Layers are told by the module path of a node ("layers.3.attention", "model.blocks.3"): the first number after a dot. Kind Model when the
-// graph has fewer layers than shards.
+// Layers are told by the module path of a node ("layers.3.attention", "model.blocks.3"): the first part that is a number. Kind Model when
+// the graph has fewer layers than shards.
 Result<ShardPlan> plan_shards(const Method& method, size_t shards);
+
+// The shard of every node of a graph: what stands before the first layer is in the first one, what comes after the last layer in the last
+// one. What dequantizes a value for later shards only is in the first of those, so that integers cross the border.
+NodeMap<uint32_t> shards_of(const Graph& graph, const ShardPlan& plan);
+
+// Takes what `inner` takes, and no region of it reaches over a border between shards. Methods without a plan stay as `inner` has them.
+class ShardPartitioner final : public Partitioner {
+ public:
+  ShardPartitioner(std::shared_ptr<const Partitioner> inner, std::map<std::string, ShardPlan> plans)
+      : inner_(std::move(inner)), plans_(std::move(plans)) {}
+  std::shared_ptr<const Backend> backend() const override { return inner_->backend(); }
+  const CompileSpecs& compile_specs() const override { return inner_->compile_specs(); }
+  NodeMap<Choice> choose(const Method& m, const Graph& g) const override;
+
+ private:
+  std::shared_ptr<const Partitioner> inner_;
+  std::map<std::string, ShardPlan> plans_;  // by method
+};
 
 }  // namespace edgec::genai

@@ -59,7 +59,9 @@ class BorderMaker {
       if (!r_.has(g_.value(g_.outputs[i].value()).def)) continue;
       for (size_t k = 0; k < r_.m.inputs.size(); ++k) {
         const ValueId buffer = g_.inputs[k];
-        if (!r_.m.inputs[k].is_weight() || r_.m.inputs[k].name != r_.m.outputs[i].target || uses_.outside(buffer, r_.index)) continue;
+        const std::string& name = r_.m.inputs[k].name;
+        if (!r_.m.inputs[k].is_weight() || name != r_.m.outputs[i].target || uses_.outside(buffer, r_.index)) continue;
+        if (r_.shared_states.count(name)) continue;
         std::erase(out_.tensors, buffer);
         out_.states.push_back(buffer);
         out_.state_outputs.push_back(i);

@@ -2,6 +2,7 @@
 #include <edgec/backend.h>
 #include <edgec/diag.h>
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,8 @@ struct RegionView {
   const Graph& g;
   const Dependencies& deps;
   const Regions& regions;
-  int32_t index;  // of `regions`
+  int32_t index;                               // of `regions`
+  const std::set<std::string>& shared_states;  // names of buffers that other methods have too: no delegate keeps them
   const std::vector<NodeId>& nodes() const { return regions.nodes[static_cast<size_t>(index)]; }
   bool has(NodeId n) const { return n && regions.of[n.index] == index; }
 };

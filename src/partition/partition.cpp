@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <unordered_set>
 
 #include <edgec/op.h>
@@ -25,12 +27,14 @@ bool is_static(const Graph& g, const Node& n) {
 // One graph for one partitioner.
 class GraphPartition {
  public:
-  GraphPartition(Method& m, Graph& g, const Partitioner& partitioner, bool whole_graph, Report& report, Diagnostics& diag)
+  GraphPartition(Method& m, Graph& g, const Partitioner& partitioner, bool whole_graph, const std::set<std::string>& shared_states,
+                 Report& report, Diagnostics& diag)
       : m_(m),
         g_(g),
         backend_(*partitioner.backend()),
         specs_(partitioner.compile_specs()),
         whole_graph_(whole_graph),
+        shared_states_(shared_states),
         report_(report),
         diag_(diag),
         traits_(backend_.traits(specs_)) {
@@ -84,7 +88,7 @@ class GraphPartition {
     return any;
   }
 
-  RegionView view(size_t r) const { return {m_, g_, deps_, regions_, static_cast<int32_t>(r)}; }
+  RegionView view(size_t r) const { return {m_, g_, deps_, regions_, static_cast<int32_t>(r), shared_states_}; }
 
   // Nodes that would need symbols which the backend cannot get. Other regions may form without them.
   bool drop_refused() {
@@ -201,6 +205,7 @@ class GraphPartition {
   const Backend& backend_;
   const CompileSpecs& specs_;
   bool whole_graph_;
+  const std::set<std::string>& shared_states_;
   Report& report_;
   Diagnostics& diag_;
   BackendTraits traits_;
@@ -212,13 +217,30 @@ class GraphPartition {
 };
 
 // The graph, then the branches and loop bodies that the backend did not take with it.
-Status lower_graph(Method& m, Graph& g, const Partitioner& p, bool whole_graph, Report& report, Diagnostics& diag) {
-  EDGEC_TRY_VOID(GraphPartition(m, g, p, whole_graph, report, diag).run());
+Status lower_graph(Method& m, Graph& g, const Partitioner& p, bool whole_graph, const std::set<std::string>& shared_states, Report& report,
+                   Diagnostics& diag) {
+  EDGEC_TRY_VOID(GraphPartition(m, g, p, whole_graph, shared_states, report, diag).run());
   if (whole_graph) return {};
   for (NodeId n = g.first(); n; n = g.next(n))
     for (const Arg& a : g.node(n).args)
-      if (a.is_graph()) EDGEC_TRY_VOID(lower_graph(m, *g.subgraphs[std::get<GraphId>(a.state).index], p, false, report, diag));
+      if (a.is_graph())
+        EDGEC_TRY_VOID(lower_graph(m, *g.subgraphs[std::get<GraphId>(a.state).index], p, false, shared_states, report, diag));
   return {};
+}
+
+// Buffers that one method writes and another one has too.
+std::set<std::string> states_of_several(const Program& program) {
+  std::map<std::string, size_t> methods;
+  std::set<std::string> written, out;
+  for (const auto& m : program.methods)
+    for (const InputSpec& spec : m->inputs) {
+      if (spec.kind != InputSpec::Kind::Buffer) continue;
+      ++methods[spec.name];
+      if (spec.mutated) written.insert(spec.name);
+    }
+  for (const auto& [name, count] : methods)
+    if (count > 1 && written.count(name)) out.insert(name);
+  return out;
 }
 
 }  // namespace
@@ -247,9 +269,10 @@ std::string Break::str() const {
 
 Status lower(Program& program, const Partitioner& partitioner, const LowerOptions& options, Report& report) {
   Diagnostics diag;
+  const std::set<std::string> shared = options.share_state ? states_of_several(program) : std::set<std::string>();
   for (auto& m : program.methods) {
     if (!options.only_method.empty() && m->name != options.only_method) continue;
-    EDGEC_TRY_VOID(lower_graph(*m, *m->graph, partitioner, options.whole_graph, report, diag));
+    EDGEC_TRY_VOID(lower_graph(*m, *m->graph, partitioner, options.whole_graph, shared, report, diag));
     remove_dead_nodes(*m->graph);
     remove_unused_weights(*m);
   }

@@ -35,6 +35,7 @@ struct Report {
 struct LowerOptions {
   bool whole_graph = false;           // all of every method, or an error that names each node which the backend refuses
   std::string_view only_method = {};  // empty: all
+  bool share_state = false;           // mutable buffers of equal name are one state for all methods: they stay outside of delegates
 };
 
 // Gives the partitioner's backend its parts of methods, of their branches and loop bodies.

@@ -49,7 +49,7 @@ std::function<bool(const Method&, const Graph&, NodeId)> keeps_whole(const Optio
 Status to_backend(Program& program, const Options& options, passes::PassContext& cx, Outcome& out) {
   for (const auto& partitioner : options.partitioners) {
     Stopwatch watch(out.timings, "partition for " + partitioner->backend()->name());
-    EDGEC_TRY_VOID(partition::lower(program, *partitioner, {options.whole_graph, {}}, out.partition));
+    EDGEC_TRY_VOID(partition::lower(program, *partitioner, {options.whole_graph, {}, options.plan.share_state}, out.partition));
     if (options.whole_graph) break;
   }
   if (!options.partitioners.empty()) EDGEC_TRY_VOID(decompose_rest(program, options, cx));

@@ -120,16 +120,17 @@ class Compile(Case):
 
 
 class Decoders(Case):
-    def hybrid(self, decode, prefill, backend):
+    def hybrid(self, decode, prefill, backend, *options):
         out = self.tmp / backend
         self.ends(0, "genai", "compile", "--soc_model", "SM8650", "--decoder_model", "mine", "--model_mode", "hybrid", "--backend", backend,
-                  "--kv_forward", decode, "--prefill_forward", prefill, "--artifact", out)
+                  "--kv_forward", decode, "--prefill_forward", prefill, "--artifact", out, *options)
         return out / "text_decoder.pte"
 
-    def check_size(self, program, prefill, backend):
+    def check_size(self, program, prefill, backend, *options):
         """Every weight once: 1 percent and 200 bytes a node above the larger method alone."""
-        alone = self.tmp / "alone.pte"
-        self.ends(0, "compile", prefill, "-o", alone, *([] if backend == "portable" else ["--backend", backend]))
+        alone = self.tmp / "alone/text_decoder.pte"
+        self.ends(0, "genai", "compile", "--soc_model", "SM8650", "--decoder_model", "mine", "--model_mode", "kv", "--backend", backend,
+                  "--kv_forward", prefill, "--artifact", alone.parent, *options)
         nodes = json.loads(self.ends(0, "inspect", "--json", prefill))["nodes"]
         self.assertLessEqual(program.stat().st_size, alone.stat().st_size * 1.01 + 200 * nodes)
 
@@ -157,6 +158,31 @@ class Decoders(Case):
 
     def test_state(self):
         self.own("state")
+
+    def delegates(self, program):
+        plans = json.loads(self.ends(0, "inspect", "--json", program))["methods"]
+        return [len(m["delegates"]) for m in plans]
+
+    def test_several_contexts(self):
+        """Cut between its two layers, a decoder has more delegates and the same tokens; the executor, which takes all, has one a context."""
+        reference = json.loads((DATA / "llama_tokens.json").read_text())
+        with zipfile.ZipFile(DATA / "llama_pairs.zip") as z:
+            z.extractall(self.tmp)
+        for kind in ("io", "state"):
+            pair = [self.tmp / f"{kind}_{name}.pt2" for name in ("decode", "prefill")]
+            for backend in self.backends() + ["executor"]:
+                with self.subTest(kind=kind, backend=backend):
+                    whole = self.delegates(self.hybrid(*pair, backend))
+                    program = self.hybrid(*pair, backend, "--num_sharding", 2)
+                    self.check_tokens(program, reference)
+                    if backend == "executor":
+                        self.assertEqual((whole, self.delegates(program)), ([1, 1], [2, 2]))
+                        continue
+                    self.check_size(program, pair[1], backend, "--num_sharding", 2)
+                    if backend != "portable":
+                        self.assertEqual(self.delegates(program), [n + 1 for n in whole])
+        self.ends(1, "genai", "compile", "--soc_model", "SM8650", "--decoder_model", "mine", "--backend", "executor", "--num_sharding", 3,
+                  "--kv_forward", pair[0], "--prefill_forward", pair[1], "--artifact", self.tmp, says="2 layers")
 
     def test_shared_models(self):
         for kind, reference in json.loads((DATA / "corpus_tokens.json").read_text()).items():

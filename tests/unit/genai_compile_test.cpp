@@ -11,8 +11,6 @@
 #include "genai/errors.h"
 #include "genai/quant_io.h"
 #include "genai/sampler.h"
-#include "genai/shards.h"
-#include "genai/spill_fill.h"
 #include "genai/tokenizer.h"
 #include "ops/table.h"
 #include "support/mapped_file.h"
@@ -308,101 +306,6 @@ TEST(GenaiStrategy, FailuresAreStageErrors) {
   EXPECT_TRUE(ExecuTorchCompilationStrategy(adapter, online).invoke(kContext, in));
   in.graphs = GraphBundles{{GraphName::Forward, bundle()}};
   EXPECT_FALSE(ExecuTorchCompilationStrategy(adapter, {}).invoke(kContext, in));  // of which artifact?
-}
-
-TEST(GenaiStrategy, ShardingByModel) {
-  EXPECT_EQ(num_sharding("llama3_2-3b_instruct", ArtifactKey::TextDecoder), 3u);
-  EXPECT_EQ(num_sharding("phi_4_mini", ArtifactKey::TextDecoder), 8u);
-  EXPECT_EQ(num_sharding("granite_speech_3_3-2b", ArtifactKey::AudioEncoder), 8u);
-  EXPECT_EQ(num_sharding("granite_speech_3_3-2b", ArtifactKey::TextDecoder), 4u);
-  EXPECT_EQ(num_sharding("mine", ArtifactKey::TextDecoder), 1u);
-}
-
-TEST(GenaiStrategy, ShardsAreCutBetweenLayers) {
-  auto program = clone(*parsed(R"(method @forward(%x: f32[4] = input "x") {
-  %a = aten.relu(%x) : f32[4]
-  %b = aten.relu(%a) : f32[4]
-  %c = aten.relu(%b) : f32[4]
-  %d = aten.relu(%c) : f32[4]
-  %e = aten.relu(%d) : f32[4]
-  return %e
-}
-)"));
-  Method& m = *program->methods[0];
-  const char* paths[] = {"tok", "layers.0.norm", "layers.1.mlp", "layers.2", "head"};
-  size_t i = 0;
-  for (const NodeId n : m.graph->nodes_in_order()) {
-    auto loc = std::make_shared<SourceLocation>();
-    loc->module_path = paths[i++];
-    m.graph->node(n).loc = loc;
-  }
-  const auto plan = plan_shards(m, 2);
-  ASSERT_TRUE(plan) << plan.failure().message;
-  EXPECT_EQ(plan->layers, 3u);
-  EXPECT_EQ(plan->first_layer, (std::vector<size_t>{0, 1}));
-  std::vector<uint32_t> shards;
-  for (const NodeId n : m.graph->nodes_in_order()) shards.push_back(plan->shard_of.at(n));
-  EXPECT_EQ(shards, (std::vector<uint32_t>{0, 0, 1, 1, 1}));
-  EXPECT_FALSE(plan_shards(m, 4));
-  EXPECT_FALSE(plan_shards(m, 0));
-}
-
-// ---- spill-fill
-
-pte::Program sharded(const std::vector<int64_t>& sizes, bool multi_contexts = true) {
-  HtpRequest htp(false);
-  htp.use_multi_contexts = multi_contexts;
-  const CompileSpecs s = *QnnCompileSpecBuilder().build(SocModel::SM8650, htp);
-  pte::Program p;
-  p.plans.emplace_back();
-  for (const int64_t size : sizes) {
-    std::vector<std::byte> context(8);
-    std::memcpy(context.data(), &size, sizeof size);
-    pte::Delegate d;
-    d.backend_id = "QnnBackend";
-    d.payload = static_cast<uint32_t>(p.payloads.size());
-    d.compile_specs = {{s[0].key, s[0].value}};
-    p.plans[0].delegates.push_back(d);
-    p.payloads.push_back(pte::blob_of(with_context_header(context)));
-  }
-  return p;
-}
-
-Result<int64_t> size_in(std::span<const std::byte> context) {
-  int64_t size = 0;
-  std::memcpy(&size, context.data(), sizeof size);
-  return size;
-}
-
-TEST(GenaiSpillFill, TheLargestOfTheGroup) {
-  pte::Program one = sharded({100, 8388608}), two = sharded({7});
-  pte::Program* programs[] = {&one, &two};
-  const auto largest = share_spill_fill(programs, size_in);
-  ASSERT_TRUE(largest) << largest.failure().message;
-  EXPECT_EQ(*largest, 8388608);
-  for (const pte::Program* p : programs)
-    for (const pte::Delegate& d : p->plans[0].delegates)
-      EXPECT_EQ(decode_qnn_options(d.compile_specs[0].value)->htp_options->max_sf_buf_size, 8388608);
-}
-
-TEST(GenaiSpillFill, OnlyGroupsOfContexts) {
-  pte::Program alone = sharded({100}, false);
-  const pte::Program before = alone;
-  pte::Program* programs[] = {&alone};
-  EXPECT_EQ(*share_spill_fill(programs, size_in), 0);
-  EXPECT_EQ(alone.plans[0].delegates[0].compile_specs[0].value, before.plans[0].delegates[0].compile_specs[0].value);
-
-  pte::Program large = sharded({int64_t{1} << 31, 5});
-  const auto kept = large.plans[0].delegates[1].compile_specs[0].value;
-  pte::Program* too_large[] = {&large};
-  EXPECT_FALSE(share_spill_fill(too_large, size_in));
-  EXPECT_EQ(large.plans[0].delegates[1].compile_specs[0].value, kept);
-
-  pte::Program uncompiled = sharded({1});
-  uncompiled.payloads[0] = pte::blob_of(std::vector<std::byte>(300));
-  pte::Program* no_context[] = {&uncompiled};
-  EXPECT_FALSE(share_spill_fill(no_context, size_in));
-  EXPECT_FALSE(context_of({}));
 }
 
 // ---- generation without a runtime
