@@ -39,6 +39,9 @@ Order meeting_order(Lowering& l, ValueId a, ValueId b, size_t rank) {
     if (a_has_all != b_has_all) return a_has_all ? x : y;
     if (sym::less(numel(l.type(a).sizes), numel(l.type(b).sizes)) == sym::Proof::Yes) return y;
     if (sym::less(numel(l.type(b).sizes), numel(l.type(a).sizes)) == sym::Proof::Yes) return x;
+    // A value that was moved already lies in both orders.
+    const bool b_lies = l.lies_in(b, x), a_lies = l.lies_in(a, y);
+    if (a_lies != b_lies) return a_lies ? y : x;
     return x == plain ? y : x;
   }
   const ValueId whole = full(a) ? a : b, other = full(a) ? b : a;

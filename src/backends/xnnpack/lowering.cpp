@@ -41,6 +41,13 @@ Dims broadcast(const Dims& a, const Dims& b) {
   return out;
 }
 
+// Which place of `from` each place of `to` takes.
+std::vector<uint32_t> permutation(const Order& from, const Order& to) {
+  std::vector<uint32_t> perm;
+  for (uint8_t d : to) perm.push_back(static_cast<uint32_t>(std::find(from.begin(), from.end(), d) - from.begin()));
+  return perm;
+}
+
 template <class T>
 std::vector<T> pick(const std::vector<T>& from, const std::vector<uint32_t>& perm) {
   std::vector<T> out;
@@ -165,11 +172,11 @@ Id Lowering::in_order(ValueId v, const Order& order) {
   return transposed(f.id, f.order, order);
 }
 
-Id Lowering::transposed(Id id, const Order& from, const Order& to) {
-  if (from == to) return id;
-  std::vector<uint32_t> perm;
-  for (uint8_t d : to) perm.push_back(static_cast<uint32_t>(std::find(from.begin(), from.end(), d) - from.begin()));
-  return transpose(id, perm);
+Id Lowering::transposed(Id id, const Order& from, const Order& to) { return from == to ? id : transpose(id, permutation(from, to)); }
+
+bool Lowering::lies_in(ValueId v, const Order& order) {
+  const Form f = form(v);
+  return f.order == order || transposed_.count({f.id, permutation(f.order, order)}) != 0;
 }
 
 bool Lowering::only_used_here(ValueId v) {

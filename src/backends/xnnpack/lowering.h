@@ -42,6 +42,8 @@ class Lowering {
   Id in_order(ValueId v, const Order& order);
   Id plain(ValueId v) { return in_order(v, plain_order(type(v).rank())); }
   Id transposed(Id id, const Order& from, const Order& to);
+  // Asking for the value in this order moves nothing, or nothing again.
+  bool lies_in(ValueId v, const Order& order);
   // The value has no further user than the node being lowered, and what the payload computed for it may still be changed.
   bool only_used_here(ValueId v);
   // The numbers of a float value that is what they stand for (a dequantize's result).

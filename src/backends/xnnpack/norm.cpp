@@ -16,17 +16,20 @@ int64_t product(const Dims& d, size_t first) {
   return n;
 }
 
-// Rows to take means of: as images [n, k, 1, 1], of which the delegate has a reduction that reads a row at full speed; as [..., k] where
-// several sizes are dynamic and no view to an image exists: then by a product with 1/k, of which most is thrown away.
+// Rows to take means of: as [..., k], for a product with one row of 1/k. Most of that product is thrown away, and still it takes half the
+// time of the delegate's reduction, which goes row by row (197 rows of 192: 5 us against 28). Rows so long that 1/k would be a large
+// constant are images [n, k, 1, 1] of that reduction.
 struct Rows {
   Id x;
   bool images;
 };
 
+constexpr int64_t kLongestProduct = 8192;
+
 Rows rows_of(Lowering& l, Id x, int64_t k) {
   const Dims& d = l.dims(x);
-  if (!at_most_one_dynamic(d)) return {x, false};
-  return {l.reshape(x, {sym::floordiv(numel(d), Dim(k)), Dim(k), Dim(1), Dim(1)}), true};
+  if (k > kLongestProduct && at_most_one_dynamic(d)) return {l.reshape(x, {sym::floordiv(numel(d), Dim(k)), Dim(k), Dim(1), Dim(1)}), true};
+  return {d.back() == Dim(k) ? x : l.reshape(x, {sym::floordiv(numel(d), Dim(k)), Dim(k)}), false};
 }
 
 // The mean of each row, plus a number.
