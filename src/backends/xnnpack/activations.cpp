@@ -13,7 +13,7 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 
 template <Op kOp>
 Status has(Lowering& l, const Site& s) {
-  const Form f = l.form(s.call().value("self"));
+  const Form f = l.lying(s.call().value("self"));
   l.bind(s.node().results[0], l.unary(kOp, f.id), f.order);
   return {};
 }
@@ -38,7 +38,7 @@ Refusal fixed_range(const Site& s) {
 }
 
 Status leaky_relu(Lowering& l, const Site& s) {
-  const Form f = l.form(s.call().value("self"));
+  const Form f = l.lying(s.call().value("self"));
   const Id y = l.value(l.net().value(f.id).type, l.dims(f.id));
   l.emit(Op::LeakyRelu, {f.id}, y).number = static_cast<float>(s.call().number("negative_slope", 0.01));
   l.bind(s.node().results[0], y, f.order);
@@ -58,7 +58,7 @@ Refusal elu_refuses(const Site& s) {
 // scale * elu(x); alpha and input_scale as torch has them.
 Status elu(Lowering& l, const Site& s) {
   const Call c = s.call();
-  const Form f = l.form(c.value("self"));
+  const Form f = l.lying(c.value("self"));
   Id x = f.id;
   const double in = c.number("input_scale", 1), scale = c.number("scale", 1);
   Id y = kNone;
@@ -81,7 +81,7 @@ Refusal gelu_refuses(const Site& s) {
 Status gelu(Lowering& l, const Site& s) {
   if (s.call().string("approximate") != "tanh") return has<Op::Gelu>(l, s);
   // 0.5 x (1 + tanh(u)) is x sigmoid(2 u), u = sqrt(2 / pi) (x + 0.044715 x^3)
-  const Form f = l.form(s.call().value("self"));
+  const Form f = l.lying(s.call().value("self"));
   const double twice = 2 * std::sqrt(2 / 3.14159265358979323846);
   const Id inner = l.binary(Op::Add, l.binary(Op::Multiply, l.unary(Op::Square, f.id), twice * 0.044715), twice);
   const Id y = l.binary(Op::Multiply, f.id, l.unary(Op::Sigmoid, l.binary(Op::Multiply, f.id, inner)));
@@ -90,13 +90,13 @@ Status gelu(Lowering& l, const Site& s) {
 }
 
 Status silu(Lowering& l, const Site& s) {
-  const Form f = l.form(s.call().value("self"));
+  const Form f = l.lying(s.call().value("self"));
   l.bind(s.node().results[0], l.binary(Op::Multiply, f.id, l.unary(Op::Sigmoid, f.id)), f.order);
   return {};
 }
 
 Status hardsigmoid(Lowering& l, const Site& s) {
-  const Form f = l.form(s.call().value("self"));
+  const Form f = l.lying(s.call().value("self"));
   const Id y = l.binary(Op::Add, l.binary(Op::Multiply, f.id, 1.0 / 6), 0.5);
   l.net().producer(y)->min = 0;
   l.net().producer(y)->max = 1;
@@ -119,7 +119,7 @@ Refusal softplus_refuses(const Site& s) {
   return {};
 }
 Status softplus(Lowering& l, const Site& s) {
-  const Form f = l.form(s.call().value("self"));
+  const Form f = l.lying(s.call().value("self"));
   const double beta = s.call().number("beta", 1);
   Id y = softplus_of(l, beta == 1 ? f.id : l.binary(Op::Multiply, f.id, beta));
   if (beta != 1) y = l.binary(Op::Multiply, y, 1 / beta);
@@ -128,13 +128,13 @@ Status softplus(Lowering& l, const Site& s) {
 }
 
 Status mish(Lowering& l, const Site& s) {
-  const Form f = l.form(s.call().value("self"));
+  const Form f = l.lying(s.call().value("self"));
   l.bind(s.node().results[0], l.binary(Op::Multiply, f.id, l.unary(Op::Tanh, softplus_of(l, f.id))), f.order);
   return {};
 }
 
 Status log_sigmoid(Lowering& l, const Site& s) {
-  const Form f = l.form(s.call().value("self"));
+  const Form f = l.lying(s.call().value("self"));
   l.bind(s.node().results[0], l.unary(Op::Negate, softplus_of(l, l.unary(Op::Negate, f.id))), f.order);
   return {};
 }

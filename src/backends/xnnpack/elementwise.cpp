@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "backends/xnnpack/lowering.h"
@@ -11,7 +12,7 @@ namespace {
 template <Op kOp>
 Status one(Lowering& l, const Site& s) {
   const ValueId x = s.node().args[0].value();
-  const Form f = l.form(x);
+  const Form f = l.lying(x);
   l.bind(s.node().results[0], l.unary(kOp, f.id), f.order);
   return {};
 }
@@ -21,10 +22,14 @@ Id spread(Lowering& l, ValueId v, size_t rank, const Order& order) {
   const size_t own = l.type(v).rank();
   if (own == rank) return l.in_order(v, order);
   const Id plain = l.plain(v);
-  if (order == plain_order(rank)) return plain;  // the delegate aligns at the last dim itself
+  // The delegate aligns at the last dim itself.
+  const Order all = plain_order(rank);
+  if (order.size() >= own &&
+      std::equal(all.end() - static_cast<std::ptrdiff_t>(own), all.end(), order.end() - static_cast<std::ptrdiff_t>(own)))
+    return plain;
   Dims sizes(rank - own, Dim(1));
   sizes.insert(sizes.end(), l.dims(plain).begin(), l.dims(plain).end());
-  return l.transposed(l.reshape(plain, sizes), plain_order(rank), order);
+  return l.transposed(l.reshape(plain, sizes), all, order);
 }
 
 // The order in which two operands meet: that of the one which has all elements, so that nothing moves.
@@ -33,7 +38,7 @@ Order meeting_order(Lowering& l, ValueId a, ValueId b, size_t rank) {
   const auto full = [&](ValueId v) { return l.type(v).rank() == rank && !l.method().constant_of(l.graph(), v); };
   if (rank == 0 || (!full(a) && !full(b))) return plain;
   if (full(a) && full(b)) {
-    const Order x = l.form(a).order, y = l.form(b).order;
+    const Order x = l.lying(a).order, y = l.lying(b).order;
     if (x == y) return x;
     const bool a_has_all = !(numel(l.type(a).sizes) == Dim(1)), b_has_all = !(numel(l.type(b).sizes) == Dim(1));
     if (a_has_all != b_has_all) return a_has_all ? x : y;
@@ -45,7 +50,7 @@ Order meeting_order(Lowering& l, ValueId a, ValueId b, size_t rank) {
     return x == plain ? y : x;
   }
   const ValueId whole = full(a) ? a : b, other = full(a) ? b : a;
-  const Order order = l.form(whole).order;
+  const Order order = l.lying(whole).order;
   const bool movable = l.type(other).rank() == rank || l.method().constant_of(l.graph(), other) || at_most_one_dynamic(l.type(other).sizes);
   return movable ? order : plain;
 }
@@ -71,7 +76,7 @@ template <Op kOp>
 Status with_number(Lowering& l, const Site& s) {
   const Call c = s.call();
   const double alpha = c.op().schema().find("alpha") >= 0 ? c.number("alpha", 1) : 1;
-  const Form f = l.form(c.value("self"));
+  const Form f = l.lying(c.value("self"));
   l.bind(s.node().results[0], l.binary(kOp, f.id, c.number("other") * alpha), f.order);
   return {};
 }
@@ -84,7 +89,7 @@ Refusal constant_numbers(const Site& s) {
 
 Status rsub_number(Lowering& l, const Site& s) {
   const Call c = s.call();
-  const Form f = l.form(c.value("self"));
+  const Form f = l.lying(c.value("self"));
   Id x = f.id;
   if (c.number("alpha", 1) != 1) x = l.binary(Op::Multiply, x, c.number("alpha", 1));
   l.bind(s.node().results[0], l.binary(Op::Subtract, l.scalar(c.number("other"), l.net().value(x).type), x), f.order);
@@ -97,7 +102,7 @@ Status rsub_tensors(Lowering& l, const Site& s) {
 
 // The delegate's own estimate gives NaN for 0, its root of infinity too.
 Status rsqrt(Lowering& l, const Site& s) {
-  const Form f = l.form(s.node().args[0].value());
+  const Form f = l.lying(s.node().args[0].value());
   const double inf = std::numeric_limits<double>::infinity();
   const Id root = l.unary(Op::SquareRoot, l.clamp(f.id, -inf, std::numeric_limits<float>::max()));
   l.bind(s.node().results[0], l.binary(Op::Divide, l.scalar(1, l.net().value(f.id).type), root), f.order);
@@ -105,7 +110,7 @@ Status rsqrt(Lowering& l, const Site& s) {
 }
 
 Status reciprocal(Lowering& l, const Site& s) {
-  const Form f = l.form(s.node().args[0].value());
+  const Form f = l.lying(s.node().args[0].value());
   l.bind(s.node().results[0], l.binary(Op::Divide, l.scalar(1, l.net().value(f.id).type), f.id), f.order);
   return {};
 }
@@ -120,7 +125,7 @@ Refusal power_refuses(const Site& s) {
 
 Status power(Lowering& l, const Site& s) {
   const double e = s.call().number("exponent");
-  const Form f = l.form(s.call().value("self"));
+  const Form f = l.lying(s.call().value("self"));
   const DataType t = l.net().value(f.id).type;
   Id y = f.id;
   if (e == 0.5 || e == -0.5) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "backends/xnnpack/attention.h"
 #include "backends/xnnpack/conv.h"
 #include "support/assert.h"
 
@@ -41,11 +42,27 @@ Dims broadcast(const Dims& a, const Dims& b) {
   return out;
 }
 
-// Which place of `from` each place of `to` takes.
+// Which place of `from` each place of `to` takes; dims of one in turn.
 std::vector<uint32_t> permutation(const Order& from, const Order& to) {
   std::vector<uint32_t> perm;
-  for (uint8_t d : to) perm.push_back(static_cast<uint32_t>(std::find(from.begin(), from.end(), d) - from.begin()));
+  auto one = from.begin();
+  for (uint8_t d : to) {
+    const auto at = std::find(d == kOne ? one : from.begin(), from.end(), d);
+    perm.push_back(static_cast<uint32_t>(at - from.begin()));
+    if (d == kOne) one = at + 1;
+  }
   return perm;
+}
+
+size_t ones(const Order& o) { return static_cast<size_t>(std::count(o.begin(), o.end(), kOne)); }
+Order without_ones(Order o) {
+  o.erase(std::remove(o.begin(), o.end(), kOne), o.end());
+  return o;
+}
+Order with_leading_ones(size_t count, const Order& o) {
+  Order out(count, kOne);
+  out.insert(out.end(), o.begin(), o.end());
+  return out;
 }
 
 template <class T>
@@ -141,7 +158,22 @@ Id Lowering::external_output(ValueId v, uint32_t position) {
 // ---- operands --------------------------------------------------------------------------------------------------------------------------
 
 Form Lowering::form(ValueId v) {
+  const Form f = lying(v);
+  const Order order = without_ones(f.order);
+  return {transposed(f.id, f.order, order), order};
+}
+
+std::optional<Id> Lowering::heads(ValueId v) const {
+  const auto it = heads_.find(v);
+  return it == heads_.end() ? std::nullopt : std::optional(it->second);
+}
+
+Form Lowering::lying(ValueId v) {
   if (auto it = forms_.find(v); it != forms_.end()) return it->second;
+  if (const auto by_heads = heads(v)) {
+    bind(v, join_heads(*this, *by_heads), {0, kOne, 1, 2});
+    return forms_.at(v);
+  }
   if (const TensorData* data = m_.constant_of(g_, v)) {
     bind(v, constant(*data), plain_order(data->sizes.size()));
     return forms_.at(v);
@@ -167,20 +199,65 @@ Form Lowering::raw(ValueId v) {
   return form(v);
 }
 
+// Before any move: the numbers of a quantized value, or the value as it lies.
+Id Lowering::as_bound(ValueId v) {
+  if (forms_.count(v) == 0)
+    if (const auto q = quantized(v)) return q->id;
+  return lying(v).id;
+}
+
 Id Lowering::in_order(ValueId v, const Order& order) {
-  const Form f = form(v);
+  const Form f = lying(v);
   return transposed(f.id, f.order, order);
 }
 
-Id Lowering::transposed(Id id, const Order& from, const Order& to) { return from == to ? id : transpose(id, permutation(from, to)); }
+Id Lowering::transposed(Id id, const Order& from, const Order& to) {
+  if (from == to) return id;
+  if (ones(from) == ones(to)) return transpose(id, permutation(from, to));
+  if (const auto known = with_ones_.find({id, from, to}); known != with_ones_.end()) return known->second;
+  return with_ones_[{id, from, to}] = with_other_ones(id, from, to);
+}
+
+// A view where it can be. Beside several dynamic dims a product with one makes leading dims, and a mean over two dims of one drops them.
+Id Lowering::with_other_ones(Id id, const Order& from, const Order& to) {
+  if (at_most_one_dynamic(dims(id))) {
+    Dims bare, full;
+    for (size_t i = 0; i < from.size(); ++i)
+      if (from[i] != kOne) bare.push_back(dims(id)[i]);
+    const Id moved = transposed(reshape(id, bare), without_ones(from), without_ones(to));
+    for (size_t i = 0, k = 0; i < to.size(); ++i) full.push_back(to[i] == kOne ? Dim(1) : dims(moved)[k++]);
+    return reshape(moved, full);
+  }
+  const auto with_leading = [&](Id x, size_t count) {
+    std::vector<std::byte> one;
+    append_element(one, dtype_of(net_.value(x).type), 1);
+    const std::vector<int64_t> sizes(dims(x).size() + count, 1);
+    return count == 0 ? x : binary(Op::Multiply, x, constant(make_tensor_data(dtype_of(net_.value(x).type), sizes, std::move(one))));
+  };
+  if (ones(to) > ones(from)) {
+    const size_t count = ones(to) - ones(from);
+    return transposed(with_leading(id, count), with_leading_ones(count, from), to);
+  }
+  EDGEC_ASSERT(ones(to) == 0 && ones(from) <= 2);
+  const size_t count = 2 - ones(from);
+  Order last = without_ones(to);
+  last.insert(last.end() - 1, 2, kOne);
+  const Id x = transposed(with_leading(id, count), with_leading_ones(count, from), last);
+  Dims bare = dims(x);
+  bare.erase(bare.end() - 3, bare.end() - 1);
+  const Id y = value(net_.value(x).type, std::move(bare));
+  emit(Op::GlobalAveragePool, {x}, y);
+  return y;
+}
 
 bool Lowering::lies_in(ValueId v, const Order& order) {
-  const Form f = form(v);
-  return f.order == order || transposed_.count({f.id, permutation(f.order, order)}) != 0;
+  const Form f = lying(v);
+  if (f.order == order || with_ones_.count({f.id, f.order, order}) != 0) return true;
+  return ones(f.order) == ones(order) && transposed_.count({f.id, permutation(f.order, order)}) != 0;
 }
 
 bool Lowering::only_used_here(ValueId v) {
-  const Id id = raw(v).id;
+  const Id id = as_bound(v);
   if (net_.value(id).consumers != 0 || net_.value(id).producer == kNone) return false;
   uint32_t left = 0;
   for (ValueId u : bound_[id]) left += uses_[u.index];
@@ -189,7 +266,7 @@ bool Lowering::only_used_here(ValueId v) {
 
 NetNode* Lowering::maker(ValueId v) {
   if (!only_used_here(v)) return nullptr;
-  NetNode* n = net_.producer(raw(v).id);
+  NetNode* n = net_.producer(as_bound(v));
   while (n->op == Op::Reshape && net_.value(n->in[0]).consumers == 1 && bound_[n->in[0]].empty() && net_.producer(n->in[0]))
     n = net_.producer(n->in[0]);
   return n;
@@ -296,7 +373,7 @@ Id Lowering::clamp(Id x, double min, double max) {
 void Lowering::clamp_result(ValueId x, ValueId y, double min, double max) {
   if (is_bound(y)) return;  // done by what made x
   NetNode* made = quantized(x) ? nullptr : maker(x);
-  const Form f = form(x);
+  const Form f = lying(x);
   if (!made || !takes_range(made->op)) return bind(y, clamp(f.id, min, max), f.order);
   const auto lo = static_cast<float>(min), hi = static_cast<float>(max);
   made->min = std::min(std::max(made->min, lo), hi);

@@ -10,8 +10,9 @@
 
 namespace edgec::xnnpack {
 
-// Which logical dim lies at each place in memory, outer to inner; always as long as the rank.
+// Which logical dim lies at each place in memory, outer to inner; kOne: a further dim of one, where a view could not make or drop it.
 using Order = std::vector<uint8_t>;
+inline constexpr uint8_t kOne = 0xff;
 Order plain_order(size_t rank);
 inline const Order kNhwc = {0, 2, 3, 1};
 
@@ -36,7 +37,10 @@ class Lowering {
   NodeId node() const { return current_; }
 
   // ---- operands
-  Form form(ValueId v);  // as it lies
+  Form lying(ValueId v);  // as it lies, further dims of one included
+  Form form(ValueId v);   // as it lies, without such
+  // [b, heads, t, e] of a value [b, t, heads * e] that an attention made.
+  std::optional<Id> heads(ValueId v) const;
   // The same, but of a value that is dequantized the numbers it stands for: for operators that move or compare elements.
   Form raw(ValueId v);
   Id in_order(ValueId v, const Order& order);
@@ -53,6 +57,7 @@ class Lowering {
 
   // ---- results
   void bind(ValueId v, Id id, Order order);  // a float value may be bound to the numbers that it is dequantized from
+  void bind_heads(ValueId v, Id id) { heads_[v] = id; }
   bool is_bound(ValueId v) const { return forms_.count(v) != 0 || quantized_.count(v) != 0; }
   // The node that made a value, seen through reshapes that only it feeds; null when others may see what it made.
   NetNode* maker(ValueId v);
@@ -86,6 +91,8 @@ class Lowering {
   Status inputs();
   Status outputs();
   Id external_output(ValueId v, uint32_t position);
+  Id as_bound(ValueId v);
+  Id with_other_ones(Id id, const Order& from, const Order& to);
 
   const Method& m_;
   const Graph& g_;
@@ -93,10 +100,12 @@ class Lowering {
   Net net_;
   NodeId current_;
   std::unordered_map<ValueId, Form> forms_, quantized_;
+  std::unordered_map<ValueId, Id> heads_;
   std::vector<uint32_t> uses_;                          // left, by value
   std::vector<NodeId> user_;                            // the last node that uses a value
   std::unordered_map<Id, std::vector<ValueId>> bound_;  // values that lie in it
   std::map<std::pair<Id, std::vector<uint32_t>>, Id> transposed_;
+  std::map<std::tuple<Id, Order, Order>, Id> with_ones_;  // moves that make or drop dims of one
   std::map<std::tuple<double, DataType>, Id> scalars_;
   std::map<std::pair<uint32_t, DataType>, Id> averages_;  // one row of 1/k
   std::map<std::pair<Id, uint32_t>, Id> quantized_rows_;

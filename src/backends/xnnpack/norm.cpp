@@ -86,10 +86,10 @@ Status along_last_dims(Lowering& l, const Site& s, Id (*norm)(Lowering&, const R
   const Call c = s.call();
   const ValueId x = c.value("input");
   const size_t rank = l.type(x).rank(), normalized = c.dims("normalized_shape").size();
-  Form f = l.form(x);
+  Form f = l.lying(x);
   if (f.order.back() != rank - 1 || normalized > 1) f = {l.plain(x), plain_order(rank)};
   const Dims sizes = l.dims(f.id);
-  const int64_t k = product(sizes, rank - normalized);
+  const int64_t k = product(sizes, sizes.size() - normalized);
   const Rows rows = rows_of(l, f.id, k);
   const std::vector<int64_t> shape = rows.images ? std::vector<int64_t>{k, 1, 1} : std::vector<int64_t>{k};
   const Id y = scaled_and_shifted(l, norm(l, rows, eps), s, shape);

@@ -42,6 +42,7 @@ struct Row {
 std::span<const Row> elementwise_rows();
 std::span<const Row> activation_rows();
 std::span<const Row> matrix_rows();
+std::span<const Row> attention_rows();
 std::span<const Row> conv_rows();
 std::span<const Row> pool_rows();
 std::span<const Row> norm_rows();

@@ -76,8 +76,8 @@ bool on_numbers(const Site& s, bool through = true) {
 const Row* find_row(std::string_view name) {
   static const auto* const rows = [] {
     auto* all = new std::unordered_map<std::string_view, const Row*>();
-    for (std::span<const Row> group :
-         {elementwise_rows(), activation_rows(), matrix_rows(), conv_rows(), pool_rows(), norm_rows(), shape_rows(), quant_rows()})
+    for (std::span<const Row> group : {elementwise_rows(), activation_rows(), matrix_rows(), attention_rows(), conv_rows(), pool_rows(),
+                                       norm_rows(), shape_rows(), quant_rows()})
       for (const Row& r : group) all->emplace(r.name, &r);
     return all;
   }();
