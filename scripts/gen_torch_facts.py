@@ -12,11 +12,16 @@ table = set(re.findall(r"\b(?:aten|quantized_decomposed)::[\w.]+", subprocess.ru
 table |= {n.removesuffix(".default") for n in table}
 
 
+packets = {n.split(".")[0] for n in table}
+
+
 def schemas():
+    """Of the table's operators, and of the forms of them that write into given tensors."""
     for line in (reference / "aten_schemas.txt").read_text().splitlines():
         text = line.split("\t")[0]
-        if not text.startswith("#") and text.split("(")[0].removesuffix(".default") in table:
-            yield text
+        name, arguments = text.split("(")[0].removesuffix(".default"), text.split(") -> ")[0]
+        if text.startswith("#"): continue
+        if name in table or (name.split(".")[0] in packets and "!)" in arguments.partition("*, ")[2]): yield text
 
 
 def dtypes():

@@ -90,7 +90,8 @@ Table operators(bool as_markdown) {
               "where it is state; `size` is part of a size expression, computed\nby the runtime's prim operators where "
               "the size is dynamic; `control flow` has subgraphs; `delegate` runs what a backend compiled; `compile time` is gone before "
               "a\nprogram is written. "
-              "*Layout*: the dim orders of operands and results.",
+              "*Layout*: the dim orders of operands and results.\nForms with `out=` follow from the plain ones "
+              "and are not listed: a call writes the plain result into the tensor given.",
               {"operator", "lowering", "kernel", "layout", "schema"},
               {}};
   for (const OpDef* op : Registry::global().all()) {

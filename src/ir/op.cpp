@@ -1,4 +1,5 @@
 #include "ir/complex_number.h"
+#include "ir/derived_ops.h"
 
 #include <edgec/op.h>
 
@@ -60,8 +61,12 @@ const OpDef& Registry::get(std::string_view full_name) const {
   return *op;
 }
 
+static DeriveOp derive_op = nullptr;
+void set_derived_ops(DeriveOp derive) { derive_op = derive; }
+
 const OpDef* Registry::unknown(std::string_view full_name, std::span<const std::string> param_names, size_t results) {
   if (const OpDef* known = find(full_name)) return known;
+  if (const OpDef* derived = derive_op ? derive_op(full_name) : nullptr) return derived;
   std::string text(full_name);
   if (size_t dot = text.find('.'); dot != std::string::npos)
     text.replace(dot, 1, "::");

@@ -35,7 +35,7 @@ constexpr Absent kAbsent[] = {
     {"reads the bits of numbers, for which the runtime has no kernel", "_sobol_engine* view_copy.dtype"},
     {"changes the storage of a tensor in place", "resize_ resize_as* resize set_* as_strided_"},
     {"complex numbers of half width have no kernel", "chalf"},
-    {"no composition is written", "istft _scaled_dot_product_attention_math _upsample_lanczos2d_aa* histc histogram* mode multinomial"},
+    {"no composition is written", "_scaled_dot_product_attention_math _upsample_lanczos2d_aa* histc histogram* mode multinomial"},
     {"torch itself computes it on GPUs only", "baddbmm.dtype* bmm.dtype* mm.dtype* addmm.dtype*"},
 };
 

@@ -2,6 +2,8 @@
 
 #include <mutex>
 
+#include "ir/derived_ops.h"
+
 namespace edgec::ops {
 
 void register_all() {
@@ -42,7 +44,7 @@ void register_all() {
     define_windows(ops);
     define_others(ops);
     define_complex(ops);
-    define_out_forms(ops);  // of all above
+    set_derived_ops(out_form);
   });
 }
 

@@ -41,6 +41,8 @@ void define_stats(Table&);    // quantiles, covariance, gradient
 void define_windows(Table&);  // hann_window, linspace of tensors
 void define_others(Table&);   // deprecated names, helpers of torch's decompositions
 void define_complex(Table&);  // types of complex operators and transforms
-void define_out_forms(Table&);
+
+// "aten.log.out", made of "aten.log": torch's form that writes its results into given tensors. Null: no such form.
+const OpDef* out_form(std::string_view full_name);
 
 }  // namespace edgec::ops

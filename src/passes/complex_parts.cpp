@@ -44,7 +44,7 @@ class Splitter {
   // Real tensors are transformed by way of complex numbers.
   static bool transforms(const Node& n) {
     const std::string& op = n.op->name();
-    return op.starts_with("aten.fft_") || op.starts_with("aten._fft_") || op.starts_with("aten.stft");
+    return op.starts_with("aten.fft_") || op.starts_with("aten._fft_") || op.starts_with("aten.stft") || op == "aten.istft";
   }
 
   void take_input(ValueId in) {

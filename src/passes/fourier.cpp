@@ -207,6 +207,14 @@ Results plain_transform(const ComplexCall& c) {
   return {x};
 }
 
+// The window of `stft` and `istft`, as long as the transform; undefined: all ones.
+ValueId window_of(const ComplexCall& c, int64_t n, int64_t length, DType d) {
+  if (!c.c.has("window") && length == n) return {};
+  const ValueId window = c.c.has("window") ? c.b.cast(c.c.value("window"), d) : c.b.full({length}, 1, d);
+  const int64_t before = (n - length) / 2;
+  return length < n ? c.b.call("aten.constant_pad_nd", {window, Arg::ints({before, n - length - before}), 0}) : window;
+}
+
 // Windows of n_fft samples every `hop`, each transformed.
 Results short_time(const ComplexCall& c) {
   const int64_t n = c.c.integer("n_fft"), hop = c.c.integer("hop_length", n / 4), length = c.c.integer("win_length", n);
@@ -216,12 +224,7 @@ Results short_time(const ComplexCall& c) {
   Builder& b = c.b;
   const DType d = b.tensor(x.re).dtype;
   const bool batched = c.c.rank("self") == 2;
-  ValueId window;
-  if (c.c.has("window") || length < n) {
-    window = c.c.has("window") ? b.cast(c.c.value("window"), d) : b.full({length}, 1, d);
-    const int64_t before = (n - length) / 2;
-    if (length < n) window = b.call("aten.constant_pad_nd", {window, Arg::ints({before, n - length - before}), 0});
-  }
+  const ValueId window = window_of(c, n, length, d);
   const auto framed = [&](ValueId v) {
     if (!v) return v;
     if (!batched) v = b.call("aten.unsqueeze", {v, 0});
@@ -243,6 +246,50 @@ Results short_time(const ComplexCall& c) {
   return {{b.call("aten.stack", {Arg::tensors({out.re, out.im}), -1}), {}}};
 }
 
+// Windows every `hop` added up, [batch, frames, n] to [batch, samples].
+ValueId overlapped(const ComplexCall& c, ValueId frames, int64_t n, int64_t hop) {
+  if (c.b.failed()) return frames;
+  const Dims sizes = c.b.tensor(frames).sizes;
+  const Dim samples = (sizes[1] - 1) * hop + n;
+  const ValueId columns = c.b.call("aten.transpose.int", {frames, 1, 2});
+  const ValueId sum =
+      c.b.call("aten.col2im", {columns, ArgList{1, samples}, Arg::ints({1, n}), Arg::ints({1, 1}), Arg::ints({0, 0}), Arg::ints({1, hop})});
+  return c.b.view(sum, {sizes[0], samples});
+}
+
+// Each frame transformed back, added up where they overlap, and divided by what the windows add up to there.
+Results inverse_short_time(const ComplexCall& c) {
+  const int64_t n = c.c.integer("n_fft"), hop = c.c.integer("hop_length", n / 4), length = c.c.integer("win_length", n);
+  if (too_long(c, n) || hop < 1 || length < 1 || length > n) c.b.fail("istft: lengths do not fit");
+  if (c.c.flag("return_complex")) c.b.fail("istft with a complex result is not supported");
+  Parts x = c.parts("self");
+  if (c.b.failed()) return {};
+  Builder& b = c.b;
+  const DType d = b.tensor(x.re).dtype;
+  const bool batched = c.c.rank("self") == 3;
+  const auto framed = [&](ValueId v) {  // [batch, frames, frequencies]
+    if (!v) return v;
+    if (!batched) v = b.call("aten.unsqueeze", {v, 0});
+    return b.call("aten.transpose.int", {v, 1, 2});
+  };
+  x = {framed(x.re), framed(x.im)};
+  if (b.failed()) return {};
+  // Of all frequencies, too, torch takes the first half.
+  const ValueId frames = real_from_half(c, x, 2, {n, true, scale_of(c.c.flag("normalized") ? "ortho" : "backward", true, n)});
+  ValueId window = window_of(c, n, length, d);
+  if (!window) window = b.full({Dim(n)}, 1, d);
+  const Dims sizes = b.failed() ? Dims(3, Dim(1)) : b.tensor(frames).sizes;
+  const ValueId weights = b.expand(b.view(b.mul(window, window), {1, 1, n}), {1, sizes[1], n});
+  const ValueId sums = overlapped(c, b.mul(frames, window), n, hop), windows = overlapped(c, weights, n, hop);
+  const Dim samples = (sizes[1] - 1) * hop + n, start = c.c.flag("center") ? n / 2 : 0;
+  const Dim wanted = c.c.has("length") ? c.c.dim("length") : samples - start * 2;
+  const Dim end = sym::min(start + wanted, samples);
+  const auto cut = [&](ValueId v) { return b.call("aten.slice.Tensor", {v, 1, start, end, 1}); };
+  ValueId y = b.call("aten.div.Tensor", {cut(sums), cut(windows)});
+  if (const Dim missing = wanted - (end - start); missing != Dim(0)) y = b.call("aten.constant_pad_nd", {y, ArgList{0, missing}, 0});
+  return {{batched ? y : b.call("aten.squeeze.dim", {y, 0}), {}}};
+}
+
 }  // namespace
 
 void add_fourier_rules(ComplexRules& rules) {
@@ -255,6 +302,7 @@ void add_fourier_rules(ComplexRules& rules) {
   for (const std::string& name : names) rules[name] = transform;
   for (const char* name : {"aten._fft_c2c", "aten._fft_r2c", "aten._fft_c2r"}) rules[name] = plain_transform;
   for (const char* name : {"aten.stft", "aten.stft.center"}) rules[name] = short_time;
+  rules["aten.istft"] = inverse_short_time;
 }
 
 }  // namespace edgec::passes

@@ -192,6 +192,7 @@ class Writer:
         if refused and not torch_fn: torch_fn = lambda *a, **k: [torch.zeros(1)] * len(torch_op(op)._schema.returns)
         a, k = [real(v) for v in args], {n: real(v) for n, v in kwargs.items()}
         result = (torch_fn or torch_op(op))(*a, **k)
+        if result is None and not torch_fn: result = [t for n in written_names(op) for t in k[n]]  # lists that are written to
         if torch_fn and op.startswith("aten."):  # results that `torch_fn` leaves out are not compared
             made["results_of_operator"] = len(torch_op(op)._schema.returns)
         for r in result if isinstance(result, (list, tuple)) else [result]:
@@ -234,7 +235,7 @@ class Writer:
             result = call["outputs"][0]
             same = list(result.shape) == specs[0].sizes({n: r[0] for n, r in where.items()})
             types = " : " + (specs[0].type_text() if same else f"{NAMES[result.dtype]}[{', '.join(map(str, result.shape))}]")
-        written = [p.name for p in torch_op(op)._schema.arguments if p.kwarg_only and p.is_write] if op.startswith("aten.") else []
+        written = written_names(op)
         if written:  # out=: a copy of the operand
             given = [t for n in written for t in (kwargs[n] if isinstance(kwargs[n], list) else [kwargs[n]])]
             for k, t in enumerate(given):
@@ -245,7 +246,11 @@ class Writer:
             types = " : " + ", ".join(results)
         if any(isinstance(r, torch.Tensor) and r.is_complex() for r in call["outputs"]) or any(t.dtype in PARTS for t in specs):
             types = " : " + ", ".join(f"{NAMES[r.dtype]}[{', '.join(map(str, r.shape))}]" for r in call["outputs"])
-        lines.append(f"  {', '.join(outputs)} = {op}({', '.join(texts)}){types}")
+        if written and not torch_op(op)._schema.returns:
+            lines.append(f"  {op}({', '.join(texts)})")
+            outputs = [f"%o{k}" for k in range(len(outputs))]
+        else:
+            lines.append(f"  {', '.join(outputs)} = {op}({', '.join(texts)}){types}")
         for k, r in enumerate(call["outputs"]):
             if not isinstance(r, torch.Tensor) or not r.is_complex(): continue
             lines.append(f"  %v{k} = aten.view_as_real(%y{k})")
@@ -255,6 +260,10 @@ class Writer:
             order = layout_of(r)
             returned.append(text + (f" order {{{','.join(map(str, order))}}}" if order else ""))
         return lines + [f"  return {', '.join(returned)}", "}"]
+
+
+def written_names(op):
+    return [p.name for p in torch_op(op)._schema.arguments if p.kwarg_only and p.is_write] if op.startswith("aten.") else []
 
 
 def layout_of(r):

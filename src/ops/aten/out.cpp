@@ -1,92 +1,151 @@
+#include <algorithm>
 #include <sstream>
 
 #include "ops/table.h"
 
 // Forms that write their results into given tensors: `torch.add(x, y, out=z)`. Functionalization makes them plain calls and
-// writes; all that is needed is their schema, which follows from the plain one.
+// writes; all that is needed is their schema, which follows from the plain one. There is one for nearly every operator.
 namespace edgec::ops {
 namespace {
 
-// Called "add.out" for "add", "lerp.Tensor_out" for "lerp.Tensor".
-constexpr char kRegular[] =
-    "atan2 diagonal_copy expand_copy floor_divide glu logit masked_fill.Scalar pixel_shuffle pixel_unshuffle reflection_pad1d "
-    "reflection_pad2d reflection_pad3d replication_pad1d replication_pad2d replication_pad3d roll rsub.Scalar select_scatter tril "
-    "unfold_copy "
-    "_chunk_cat _unsafe_view _weight_norm_interface abs addcdiv addcmul addr affine_grid_generator alias_copy all.dims aminmax arange "
-    " baddbmm binary_cross_entropy binary_cross_entropy_with_logits block_diag bmm cat celu channel_shuffle clamp "
-    "clamp_max.Tensor clamp_max clamp_min.Tensor clamp_min col2im copy count_nonzero.dim_IntList count_nonzero "
-    "cumsum deg2rad diag_embed dot empty_like exp eye.m eye floor_divide.Scalar frac full hann_window hann_window.periodic hardshrink "
-    "hardsigmoid hardswish heaviside huber_loss im2col index_add index_copy index_fill.int_Scalar index_fill.int_Tensor index_select "
-    "isin.Scalar_Tensor isin.Tensor_Scalar isin.Tensor_Tensor isneginf isposinf lerp.Scalar lerp.Tensor linalg_cross "
-    "linspace.Scalar_Tensor linspace.Tensor_Scalar linspace.Tensor_Tensor linspace logaddexp logaddexp2 logspace.Scalar_Tensor "
-    "logspace.Tensor_Scalar logspace.Tensor_Tensor logspace masked_fill.Tensor matmul max_unpool2d max_unpool3d maximum minimum mish "
-    "mm mse_loss multi_margin_loss mv mvlgamma nan_to_num nansum new_empty new_full new_ones new_zeros norm.ScalarOpt_dtype "
-    "norm.Scalar ones ones_like rad2deg relu renorm rot90 rsub.Tensor sgn sigmoid silu sin sinc smooth_l1_loss "
-    "soft_margin_loss softplus softshrink special_entr special_log_ndtr special_xlog1py.other_scalar special_xlog1py "
-    "special_xlog1py.self_scalar split_with_sizes_copy sqrt squeeze_copy.dim squeeze_copy.dims squeeze_copy stack std.correction "
-    "std_mean.correction sum t_copy take tanh threshold trace transpose_copy.int triu unsqueeze_copy upsample_bilinear2d "
-    "upsample_linear1d upsample_trilinear3d vdot where.self zero zeros zeros_like ";
-
-const std::pair<const char*, const char*> kNamedOtherwise[] = {
-    {"add.Tensor", "out"},
-    {"all", "all_out"},
-    {"all.dim", "out"},
-    {"div.Tensor", "out"},
-    {"log_sigmoid_forward", "output"},
-    {"mean.dim", "out"},
-    {"mul.Tensor", "out"},
-    {"multilabel_margin_loss_forward", "output"},
-    {"nll_loss2d_forward", "output"},
-    {"nll_loss_forward", "output"},
-    {"norm.ScalarOpt_dim_dtype", "dtype_out"},
-    {"norm.ScalarOpt_dim", "out"},
-    {"std.dim", "out"},
-    {"sub.Tensor", "out"},
-    {"sum.dim_IntList", "IntList_out"},
-    {"xlogy.Scalar_Other", "OutScalar_Other"},
-    {"xlogy.Scalar_Self", "OutScalar_Self"},
-    {"xlogy.Tensor", "OutTensor"},
+// "add.out" is of "add", "lerp.Tensor_out" of "lerp.Tensor"; these are named otherwise, or what they write to is.
+struct Irregular {
+  const char* form;
+  const char* plain;
+  const char* outs = nullptr;
+};
+constexpr Irregular kIrregular[] = {
+    {"_native_batch_norm_legit.no_stats_out", "_native_batch_norm_legit.no_stats", "out save_mean save_invstd"},
+    {"adaptive_max_pool2d.out", "adaptive_max_pool2d", "out indices"},
+    {"adaptive_max_pool3d.out", "adaptive_max_pool3d", "out indices"},
+    {"add.out", "add.Tensor"},
+    {"all.all_out", "all"},
+    {"all.out", "all.dim"},
+    {"any.all_out", "any"},
+    {"any.out", "any.dim"},
+    {"arange.start_out", "arange.start_step"},
+    {"copysign.out", "copysign.Tensor"},
+    {"div.out", "div.Tensor"},
+    {"div.out_mode", "div.Tensor_mode"},
+    {"divide.out", "divide.Tensor"},
+    {"divide.out_mode", "divide.Tensor_mode"},
+    {"empty.out", "empty.memory_format"},
+    {"frobenius_norm.out", "frobenius_norm.dim"},
+    {"kthvalue.values", "kthvalue"},
+    {"ldexp.out", "ldexp.Tensor"},
+    {"linalg_cholesky_ex.L", "linalg_cholesky_ex"},
+    {"linalg_inv_ex.inverse", "linalg_inv_ex"},
+    {"log_sigmoid_forward.output", "log_sigmoid_forward"},
+    {"max.dim_max", "max.dim", "max max_values"},
+    {"max.out", "max.other"},
+    {"max.unary_out", "max"},
+    {"max_pool2d_with_indices.out", "max_pool2d_with_indices", "out indices"},
+    {"max_pool3d_with_indices.out", "max_pool3d_with_indices", "out indices"},
+    {"mean.dtype_out", "mean"},
+    {"mean.out", "mean.dim"},
+    {"median.dim_values", "median.dim"},
+    {"min.dim_min", "min.dim", "min min_indices"},
+    {"min.out", "min.other"},
+    {"min.unary_out", "min"},
+    {"mul.out", "mul.Tensor"},
+    {"multilabel_margin_loss_forward.output", "multilabel_margin_loss_forward"},
+    {"multiply.out", "multiply.Tensor"},
+    {"nanmedian.dim_values", "nanmedian.dim"},
+    {"native_batch_norm.out", "native_batch_norm", "out save_mean save_invstd"},
+    {"nll_loss2d_forward.output", "nll_loss2d_forward"},
+    {"nll_loss_forward.output", "nll_loss_forward"},
+    {"norm.dtype_out", "norm.ScalarOpt_dim_dtype"},
+    {"norm.out", "norm.ScalarOpt_dim"},
+    {"prod.int_out", "prod.dim_int"},
+    {"sort.values", "sort"},
+    {"sort.values_stable", "sort.stable"},
+    {"std.out", "std.dim"},
+    {"sub.out", "sub.Tensor"},
+    {"subtract.out", "subtract.Tensor"},
+    {"sum.IntList_out", "sum.dim_IntList"},
+    {"topk.values", "topk"},
+    {"true_divide.out", "true_divide.Tensor"},
+    {"var.out", "var.dim"},
+    {"xlogy.OutScalar_Other", "xlogy.Scalar_Other"},
+    {"xlogy.OutScalar_Self", "xlogy.Scalar_Self"},
+    {"xlogy.OutTensor", "xlogy.Tensor"},
 };
 
-void drop(std::string& text, std::string_view part) {
-  if (const size_t at = text.find(part); at != std::string::npos) text.erase(at, part.size());
+// The result's dtype is that of the tensor given.
+void drop_factory_options(std::string& text) {
+  constexpr std::string_view kFirst = "ScalarType? dtype=", kNext = ", Layout? layout=None", kLast = "bool? pin_memory=None";
+  const size_t next = text.find(kNext), last = text.find(kLast);
+  if (next == text.npos || last == text.npos) return;
+  size_t first = text.rfind(kFirst, next), end = last + kLast.size();
+  if (first == text.npos) first = next + 2;  // the `dtype` of a conversion
+  if (text.compare(end, 2, ", ") == 0)
+    end += 2;
+  else
+    first -= 2;
+  text.erase(first, end - first);
+  if (text.ends_with(", *")) text.resize(text.size() - 3);
 }
 
 // "aten::mm(Tensor self, Tensor mat2) -> Tensor" gives "aten::mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)".
-std::string with_out(const OpDef& plain, const std::string& overload) {
+std::string with_out(const OpDef& plain, const std::string& overload, std::vector<std::string> names) {
   const Schema& s = plain.schema();
   std::string text = plain.schema_text.substr(plain.schema_text.find('('));
   text.resize(text.rfind(") -> "));
-  drop(text, "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, ");
-  drop(text, ", ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None");
+  drop_factory_options(text);
   const bool has_star = text.find('*') != std::string::npos;
   std::string params, returns;
+  names.resize(s.returns.size());
   for (size_t i = 0; i < s.returns.size(); ++i) {
-    const std::string mark = std::string("Tensor(") + static_cast<char>('a' + i) + "!)";
-    const std::string name = s.returns.size() == 1 ? "out" : s.returns[i].name.empty() ? "out" + std::to_string(i) : s.returns[i].name;
-    params += ", " + mark + (s.returns[i].list ? "[] " : " ") + name;
+    const std::string mark = std::string("Tensor(") + static_cast<char>('a' + i) + "!)", &own = s.returns[i].name;
+    if (names[i].empty()) names[i] = s.returns.size() == 1 ? "out" : own.empty() ? "out" + std::to_string(i) : own;
+    params += ", " + mark + (s.returns[i].list ? "[] " : " ") + names[i];
     returns += (i ? ", " : "") + mark;
   }
   if (s.returns[0].list)
     returns = "()";
   else if (s.returns.size() > 1)
     returns = "(" + returns + ")";
-  return "aten::" + s.name + "." + overload + text + (has_star ? "" : ", *") + params + ") -> " + returns;
+  if (text == "(") params.erase(0, 2);
+  return "aten::" + s.name + "." + overload + text + (has_star ? "" : text == "(" ? "*, " : ", *") + params + ") -> " + returns;
+}
+
+// The plain operator, by its name without "aten.": null when its results are no tensors of their own.
+const OpDef* plain_operator(const std::string& name) {
+  const OpDef* op = Registry::global().find("aten." + name);
+  if (!op || op->user || !op->known) return nullptr;
+  const Schema& s = op->schema();
+  const bool tensors = !s.returns.empty() && std::all_of(s.returns.begin(), s.returns.end(), [](const Return& r) {
+    return r.type == ArgType::Tensor && !r.optional && r.alias == 0;
+  });
+  return tensors && !s.mutates() ? op : nullptr;
 }
 
 }  // namespace
 
-void define_out_forms(Table& ops) {
-  const auto define = [&](const std::string& plain, const std::string& overload) {
-    const OpDef& op = Registry::global().get("aten." + plain);
-    ops.in_place(with_out(op, overload), op.name());
-  };
-  std::istringstream names(kRegular);
-  for (std::string plain; names >> plain;) {
-    const size_t dot = plain.find('.');
-    define(plain, dot == std::string::npos ? "out" : plain.substr(dot + 1) + "_out");
+const OpDef* out_form(std::string_view full_name) {
+  if (!full_name.starts_with("aten.")) return nullptr;
+  const std::string form(full_name.substr(5));
+  const size_t dot = form.find('.');
+  if (dot == form.npos) return nullptr;
+  const std::string overload = form.substr(dot + 1);
+  const auto* irregular = std::find_if(std::begin(kIrregular), std::end(kIrregular), [&](const Irregular& i) { return form == i.form; });
+  std::string plain;
+  std::vector<std::string> outs;
+  if (irregular != std::end(kIrregular)) {
+    plain = irregular->plain;
+    std::istringstream names(irregular->outs ? irregular->outs : "");
+    for (std::string name; names >> name;) outs.push_back(name);
+  } else if (overload == "out") {
+    plain = form.substr(0, dot);
+  } else if (overload.ends_with("_out")) {
+    plain = form.substr(0, form.size() - 4);
+  } else {
+    return nullptr;
   }
-  for (const auto& [plain, overload] : kNamedOtherwise) define(plain, overload);
+  const OpDef* op = plain_operator(plain);
+  if (!op) return nullptr;
+  Table(Registry::global()).in_place(with_out(*op, overload, std::move(outs)), op->name());
+  return Registry::global().find(full_name);
 }
 
 }  // namespace edgec::ops

@@ -90,3 +90,15 @@ def short_time(add):
         add("aten.stft.center", T(d, 40), 8, 4, window=T(d, 8, low=0.1, high=1), return_complex=True, **tol(d))
         add("aten.stft.center", T(d, 2, 40), 9, 4, pad_mode="constant", return_complex=False, **tol(d))
     add("aten.stft", T(C64, 40), 8, return_complex=True, **tol(C64))
+    complex_of = {F32: C64, F64: C128}
+    for d in (F32, F64):  # without `center` torch wants windows that add up to more than nothing at the ends
+        z = complex_of[d]
+        add("aten.istft", T(z, 5, 9), 8, **tol(d))
+        add("aten.istft", T(z, 2, 5, 9), 8, 3, **tol(d))
+        add("aten.istft", T(z, 2, 5, 9), 8, 2, 6, T(d, 6, low=0.1, high=1), **tol(d))
+        add("aten.istft", T(z, 5, 9), 8, 4, None, T(d, 8, low=0.1, high=1), False, True, **tol(d))
+        add("aten.istft", T(z, 2, 8, 5), 8, 4, None, T(d, 8, low=0.1, high=1), normalized=True, onesided=False, **tol(d))
+        add("aten.istft", T(z, 5, 9), 8, 4, length=30, **tol(d))
+        add("aten.istft", T(z, 5, 9), 8, 4, length=40, **tol(d))
+        add("aten.istft", T(z, 5, 9), 9, 4, **tol(d))
+    add("aten.istft", T(C64, 2, 5, "s0"), 8, 2, where={"s0": (3, 9)}, **tol(F32))
