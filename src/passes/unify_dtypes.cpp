@@ -1,4 +1,9 @@
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <map>
+#include <string_view>
+
 #include "passes/registry.h"
 
 #include <edgec/rewriter.h>
@@ -59,10 +64,47 @@ void compute_through(Graph& g, NodeId id, Rewriter& rw) {
   }
 }
 
+// uint16 and uint32 are rare: the kernels that move bytes without a look at them take any dtype, and quantization knows its own.
+bool takes_any_dtype(const OpDef& op) {
+  constexpr std::string_view kMove[] = {"aten.clone",      "aten.view",      "aten.expand",       "aten.squeeze",      "aten.slice.Tensor",
+                                        "aten.select.int", "aten.unsqueeze", "aten.index_select", "aten.index.Tensor", "aten.gather",
+                                        "aten.repeat",     "aten.full",      "aten.embedding"};
+  return op.user || op.memory_view || op.schema().ns != "aten" || !op.kernel.exists() ||
+         std::any_of(std::begin(kMove), std::end(kMove), [&](std::string_view name) { return op.name() == name; });
+}
+
+bool is_wide_unsigned(const Graph& g, ValueId v) {
+  return g.type(v).is_tensor() && (g.tensor(v).dtype == DType::U16 || g.tensor(v).dtype == DType::U32);
+}
+
+struct Uses {
+  Location first;
+  DType dtype;
+  size_t count = 0;
+};
+
+// What the runtime would refuse when the program runs.
+void refuse_wide_unsigned(const Graph& g, std::map<std::string, Uses>& refused) {
+  for (NodeId id = g.first(); id; id = g.next(id)) {
+    const Node& n = g.node(id);
+    if (takes_any_dtype(*n.op) && n.op->name() != "aten._to_copy") continue;
+    ValueId found;
+    const auto see = [&](const ValueId& v) {
+      if (!found && is_wide_unsigned(g, v)) found = v;
+    };
+    for (const Arg& a : n.args) for_each_value(a, see);
+    for (ValueId r : n.results) see(r);
+    if (!found) continue;
+    Uses& uses = refused[n.op->name()];
+    if (uses.count++ == 0) uses.first = n.loc, uses.dtype = g.tensor(found).dtype;
+  }
+}
+
 }  // namespace
 
 Status unify_dtypes(Program& p, PassContext& cx) {
-  EDGEC_TRY_VOID(for_each_graph(p, [](Method&, Graph& g) -> Status {
+  std::map<std::string, Uses> refused;
+  EDGEC_TRY_VOID(for_each_graph(p, [&](Method&, Graph& g) -> Status {
     Rewriter rw(g);
     for (NodeId id : g.nodes_in_order()) {
       rw.refresh(id);
@@ -70,8 +112,14 @@ Status unify_dtypes(Program& p, PassContext& cx) {
       compute_through(g, id, rw);
     }
     rw.finish();
+    refuse_wide_unsigned(g, refused);
     return {};
   }));
+  for (const auto& [name, uses] : refused)
+    cx.diag.error(uses.first,
+                  fmt::format("the runtime has no kernel of {} for {} ({} {})", name, torch_name(uses.dtype), uses.count,
+                              uses.count == 1 ? "use" : "uses"),
+                  "int32 or int64 hold the same numbers");
   return outcome(cx);
 }
 
