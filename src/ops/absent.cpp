@@ -25,9 +25,7 @@ constexpr Absent kAbsent[] = {
      "svd linalg_svd linalg_svdvals linalg_eigh linalg_eigvals linalg_eigvalsh linalg_cond* linalg_matrix_rank* linalg_pinv* pinverse "
      "nuclear_norm* linalg_eig"},
     {"the runtime has no such factorization, and no composition is written",
-     "qr orgqr ormqr geqrf linalg_qr linalg_householder_product linalg_ldl* lu_solve linalg_lu linalg_lu_solve linalg_lstsq "
-     "linalg_tensorsolve "
-     "triangular_solve linalg_solve_triangular cholesky_solve cholesky_inverse"},
+     "qr orgqr ormqr geqrf linalg_qr linalg_householder_product linalg_ldl* lu_solve linalg_lu linalg_lu_solve linalg_lstsq"},
     {"its recursion over time has as many steps as the data say, and no composition is written", "ctc_loss* _ctc_loss*"},
     {"its series has as many terms as the data say", "special_gammainc* igamma* special_zeta* _standard_gamma _sample_dirichlet"},
     {"the result's sizes depend on the data without a bound",
@@ -35,7 +33,7 @@ constexpr Absent kAbsent[] = {
     {"reads the bits of numbers, for which the runtime has no kernel", "_sobol_engine* view_copy.dtype"},
     {"changes the storage of a tensor in place", "resize_ resize_as* resize set_* as_strided_"},
     {"complex numbers of half width have no kernel", "chalf"},
-    {"no composition is written", "_scaled_dot_product_attention_math _upsample_lanczos2d_aa* histc histogram* mode multinomial"},
+    {"no composition is written", "_upsample_lanczos2d_aa* histc histogram* mode multinomial"},
     {"torch itself computes it on GPUs only", "baddbmm.dtype* bmm.dtype* mm.dtype* addmm.dtype*"},
 };
 

@@ -40,6 +40,7 @@ void register_all() {
     define_resize(ops);
     define_grid(ops);
     define_matrix(ops);
+    define_triangular(ops);
     define_stats(ops);
     define_windows(ops);
     define_others(ops);

@@ -37,6 +37,7 @@ void define_create(Table&);
 void define_resize(Table&);
 void define_grid(Table&);     // grid_sampler, affine_grid
 void define_matrix(Table&);   // determinants, inverses, Cholesky, powers
+void define_triangular(Table&);
 void define_stats(Table&);    // quantiles, covariance, gradient
 void define_windows(Table&);  // hann_window, linspace of tensors
 void define_others(Table&);   // deprecated names, helpers of torch's decompositions

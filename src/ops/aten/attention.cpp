@@ -11,7 +11,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct Attention {
-  ValueId out, scores;
+  ValueId out, scores, weights;
 };
 
 // Query heads that share a key head become rows of one matrix, so keys and values are not repeated:
@@ -87,7 +87,8 @@ Attention attend(Builder& b, const Call& c) {
   ValueId mask;
   if (c.has("attn_mask")) {
     mask = c.value("attn_mask");
-    if (b.tensor(mask).dtype == DType::Bool)
+    const bool hides = c.op().schema().name != "_scaled_dot_product_attention_math";  // which adds bools as numbers
+    if (b.tensor(mask).dtype == DType::Bool && hides)
       a.scores = hidden(b, mask, a.scores);
     else
       a.scores = b.add(a.scores, mask = b.cast(mask, wide));
@@ -100,8 +101,13 @@ Attention attend(Builder& b, const Call& c) {
     to.back() = vs.back();
     a.out = b.view(a.out, to);
   }
-  if (mask) a.out = zero_hidden_rows(b, mask, a.out);
+  a.weights = weights;
+  if (mask) {
+    a.out = zero_hidden_rows(b, mask, a.out);
+    a.weights = zero_hidden_rows(b, mask, a.weights);
+  }
   a.out = b.cast(a.out, d);
+  a.weights = b.cast(a.weights, d);
   return a;
 }
 
@@ -176,6 +182,23 @@ void define_attention(Table& ops) {
         const Attention a = attend(b, c);
         if (b.failed()) return {};
         return {a.out, log_sum_exp(b, a.scores, trailing_axes(b.tensor(a.scores).rank(), 1), false)};
+      });
+  // The second result are the weights.
+  ops.define(
+         "aten::_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., "
+         "bool "
+         "is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, bool enable_gqa=False) -> (Tensor, Tensor)")
+      .infer([](const Call& c) -> Result<std::vector<Type>> {
+        EDGEC_TRY(Dims sizes, attention_sizes(c));
+        Dims weights = sizes;
+        weights.back() = c.tensor("key").sizes[c.rank("key") - 2];
+        const DType d = c.tensor("query").dtype;
+        return std::vector<Type>{Type::of({d, sizes, {}, {}}), Type::of({d, weights, {}, {}})};
+      })
+      .expand([](Builder& b, const Call& c) -> Values {
+        if (c.has("dropout_mask")) refuse_training(b, c);
+        const Attention a = attend(b, c);
+        return {a.out, a.weights};
       });
   // softmax, but 0 where everything is -inf
   ops.define("aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor")

@@ -64,6 +64,7 @@ constexpr Irregular kIrregular[] = {
     {"subtract.out", "subtract.Tensor"},
     {"sum.IntList_out", "sum.dim_IntList"},
     {"topk.values", "topk"},
+    {"triangular_solve.X", "triangular_solve", "X M"},
     {"true_divide.out", "true_divide.Tensor"},
     {"var.out", "var.dim"},
     {"xlogy.OutScalar_Other", "xlogy.Scalar_Other"},

@@ -9,6 +9,7 @@ def tol(d): return {"tol": 1e-3 if d == F32 else 1e-9}
 def cases(add):
     squares(add)
     solutions(add)
+    triangles(add)
     factors(add)
     vectors(add)
 
@@ -41,6 +42,23 @@ def solutions(add):
         add("aten.linalg_solve_ex", T(d, 3, 3), T(d, 3, 2), **tol(d))
         add("aten.linalg_tensorinv", T(d, 2, 3, 6), 2, **tol(d))
         add("aten.linalg_tensorinv", T(d, 4, 2, 2), 1, **tol(d))
+
+
+def triangles(add):
+    a, lower = [2.0, 1.0, 0.5, 1.0, 3.0, -1.0, 0.5, -1.0, 4.0], [2.0, 7.0, 7.0, 1.0, 3.0, 7.0, 0.5, -1.0, 4.0]
+    for d in (F32, F64):
+        square, factor = T(d, 3, 3, values=a), T(d, 3, 3, values=lower)
+        for upper in (False, True):
+            for unit in (False, True):
+                add("aten.linalg_solve_triangular", square, T(d, 3, 2), upper=upper, unitriangular=unit, **tol(d))
+                add("aten.triangular_solve", T(d, 3, 2), square, upper, not unit, unit, **tol(d))
+            add("aten.linalg_solve_triangular", square, T(d, 2, 3), upper=upper, left=False, **tol(d))
+            add("aten.cholesky_solve", T(d, 3, 2), factor, upper, **tol(d))
+            add("aten.cholesky_inverse", factor, upper, **tol(d))
+        add("aten.linalg_solve_triangular", square, T(d, 2, 3, 4), upper=True, **tol(d))
+        add("aten.triangular_solve", T(d, 2, 3, 4), square, **tol(d))
+        add("aten.linalg_tensorsolve", T(d, 2, 3, 6), T(d, 2, 3), **tol(d))
+        add("aten.linalg_tensorsolve", T(d, 4, 2, 2), T(d, 4), **tol(d))
 
 
 def factors(add):
