@@ -3,10 +3,12 @@
 
   genai_test.py [--edgec FILE] [unittest options, e.g. Decoders.test_io]
 
-References: data/ (made by make_models.py). With the shared models ($EDGEC_SHARED/models) their llama pairs run too."""
+References: data/ (made by make_models.py and make_quantized.py). With the shared models ($EDGEC_SHARED/models) their llama pairs run too."""
 import json, os, pathlib, re, shlex, subprocess, sys, tempfile, unittest, zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "harness"))
+import npy
 DATA = HERE / "data"
 EDGEC = str(HERE.parents[1] / "build/release/bin/edgec")
 SHARED = pathlib.Path(os.environ.get("EDGEC_SHARED", HERE.parents[2] / "shared")) / "models"
@@ -190,6 +192,102 @@ class Decoders(Case):
             if decode.exists():
                 with self.subTest(kind):
                     self.check(decode, prefill, reference)
+
+
+class Quantized(Case):
+    """A decoder quantized by torch's PT2E (make_quantized.py): caches of 8 bits and logits and mask of 16 cross the border as integers."""
+    OUT_OF_SIGHT, VISIBLE, CACHE_ZERO = 0, 65535, 128  # the mask is -64 to 0, a cache of zeros is 128
+
+    def setUp(self):
+        super().setUp()
+        with zipfile.ZipFile(DATA / "llama_qdq.zip") as z:
+            z.extractall(self.tmp)
+        self.reference = json.loads((self.tmp / "reference.json").read_text())
+        self.context = self.reference["context"]
+
+    def compile(self, backend, *options):
+        out = self.tmp / backend
+        self.ends(0, "genai", "compile", "--soc_model", "SM8650", "--decoder_model", "mine", "--backend", backend, "--artifact", out,
+                  "--kv_forward", self.tmp / "decode.pt2", "--prefill_forward", self.tmp / "prefill.pt2", "--kv_io_bit_width", 8,
+                  "--logits_io_bit_width", 16, *options)
+        return out / "text_decoder.pte"
+
+    def constant(self, program, method):
+        self.ends(0, "run", program, "--method", method, "--inputs", "", "--output-dir", self.tmp / "constant")
+        outputs = json.loads((self.tmp / "constant/outputs.json").read_text())["calls"][0]["outputs"]
+        return [o["value"] for o in outputs]
+
+    def call(self, program, tokens, position, caches):
+        """Logits, and new columns of each cache: rows of a K are head dims, those of a V are positions."""
+        n, past = len(tokens), self.context - len(tokens)
+        heads, dim = self.reference["heads"], self.reference["head_dim"]
+        mask = [self.VISIBLE if past - min(position, past) <= c <= past + row else self.OUT_OF_SIGHT
+                for row in range(n) for c in range(self.context)]
+        files = [(("int32", [1, n], tokens)), ("uint16", [1, 1, n, self.context], mask), ("int32", [1, n], range(position, position + n))]
+        for i, cache in enumerate(caches):  # cache[position] is [head][dim]
+            last = cache[-past:]
+            k = [last[p][h][d] for h in range(heads) for d in range(dim) for p in range(past)]
+            v = [last[p][h][d] for h in range(heads) for p in range(past) for d in range(dim)]
+            files.append(("uint8", [1, heads, dim, past], k) if i % 2 == 0 else ("uint8", [1, heads, past, dim], v))
+        for i, (dtype, shape, data) in enumerate(files):
+            npy.write(self.tmp / f"{i}.npy", dtype, shape, list(data))
+        self.ends(0, "run", program, "--method", "kv_forward" if n == 1 else "prefill_forward", "--output-dir", self.tmp / "called",
+                  "--inputs", ",".join(str(self.tmp / f"{i}.npy") for i in range(len(files))))
+        logits, *new = [npy.read(self.tmp / f"called/0/{i}.npy") for i in range(1 + len(caches))]
+        self.assertEqual([logits.dtype] + [a.dtype for a in new], ["uint16"] + ["uint8"] * len(caches))
+        for i, (cache, a) in enumerate(zip(caches, new)):
+            at = (lambda h, d, p: (h * dim + d) * n + p) if i % 2 == 0 else (lambda h, d, p: (h * n + p) * dim + d)
+            cache += [[[a.data[at(h, d, p)] for d in range(dim)] for h in range(heads)] for p in range(n)]
+        return logits.data, new
+
+    def generate(self, program):
+        """Greedy tokens, the logits and new first K of the first calls."""
+        r = self.reference
+        empty = [[self.CACHE_ZERO] * r["head_dim"] for _ in range(r["heads"])]
+        caches = [[empty] * self.context for _ in range(2 * r["layers"])]
+        tokens, rest, position, calls = list(r["prompt"]), list(r["prompt"]), 0, []
+        while len(tokens) < len(r["tokens"]):
+            n = r["prefill"] if len(rest) >= r["prefill"] else 1
+            logits, new = self.call(program, rest[:n], position, caches)
+            calls.append((n, logits, new[0].data))
+            position, rest = position + n, rest[n:]
+            if not rest:
+                last = list(logits[-r["vocab"]:])
+                tokens.append(last.index(max(last)))
+                rest = [tokens[-1]]
+        return tokens, calls
+
+    def test_integers_at_the_border(self):
+        for backend in self.backends() + ["executor"]:
+            with self.subTest(backend):
+                program = self.compile(backend, *(["--num_sharding", 2] if backend == "executor" else []))
+                scale, zero = (self.constant(program, f"get_logits_{what}")[0] for what in ("scale", "zero_point"))
+                self.assertEqual(self.constant(program, "get_kv_output_3_quant_attr"), [1 / 32, 128, 0, 255, "uint8"])
+                tokens, calls = self.generate(program)
+                self.assertEqual(tokens, self.reference["tokens"])
+                for (n, logits, k), wanted in zip(calls, self.reference["calls"]):
+                    for got, value in zip(k, wanted["k"], strict=True):  # sums in another order may round to the next step
+                        self.assertLessEqual(abs((got - 128) / 32 - value), 1.001 / 32)
+                    if n == 1:
+                        for got, value in zip(logits, wanted["logits"], strict=True):
+                            self.assertLessEqual(abs((got - zero) * scale - value), 2.001 * scale)
+
+    def test_integers_cross_between_contexts(self):
+        """The residual stream is quantized where the layers meet."""
+        program = self.compile("executor", "--num_sharding", 2)
+        for n, method in zip((1, self.reference["prefill"]), json.loads(self.ends(0, "inspect", "--json", program))["methods"]):
+            calls = [i["args"] for i in method["instructions"] if i["kind"] == "delegate"]
+            self.assertEqual(len(calls), 2)
+            crossing = [method["values"][v] for v in set(calls[0]) & set(calls[1]) - set(method["inputs"])]
+            width = self.reference["heads"] * self.reference["head_dim"]
+            self.assertIn(("uint16", [1, n, width]), [(v["dtype"], v["sizes"]) for v in crossing])
+            self.assertNotIn([1, n, width], [v["sizes"] for v in crossing if v["dtype"] == "float32"])
+
+    def test_other_widths_are_refused(self):
+        common = ["genai", "compile", "--soc_model", "SM8650", "--decoder_model", "mine", "--backend", "portable", "--artifact", self.tmp,
+                  "--model_mode", "kv", "--kv_forward", self.tmp / "decode.pt2", "--logits_io_bit_width", 16, "--kv_io_bit_width"]
+        self.ends(2, *common, 16, says="quantized to")
+        self.ends(1, *common, 4, says="4 bits")
 
 
 class Text(Case):
