@@ -1,12 +1,11 @@
 #include "cli/input_file.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <string_view>
 
 #include "emit/file_format.h"
-#include "emit/verify.h"
+#include "emit/runnable.h"
 #include "ops/table.h"
 #include "ops/user_ops.h"
 #include "pt2/read.h"
@@ -29,30 +28,6 @@ Failure is_something_else(const InputFile& file, const char* wanted) {
   return input_error(fmt::format("error: {} is {}, wanted is {}", file.name, is, wanted));
 }
 
-// What the runtime takes on trust, the first few faults of it.
-std::vector<std::string> faults_of_structure(const pte::Program& program) {
-  pte::VerifyOptions options;
-  options.structure_only = true;
-  options.limit = 5;
-  return pte::faults(program, options);
-}
-
-// Nested programs are loaded by the runtime too.
-Status check_nested(const pte::Program& program, const std::string& name, int depth = 0) {
-  constexpr int kMaxDepth = 16;
-  if (depth > kMaxDepth) return model_error(fmt::format("error: {} has programs in each other more than {} deep", name, kMaxDepth));
-  for (const pte::Plan& plan : program.plans)
-    for (const pte::Delegate& d : plan.delegates) {
-      if (d.backend_id != "ExecutorBackend") continue;
-      auto nested = pte::read(program.payloads[d.payload].view);
-      if (!nested) return model_error(fmt::format("error: a nested program of {}: {}", name, nested.failure().message));
-      if (const auto faults = faults_of_structure(*nested); !faults.empty())
-        return model_error(fmt::format("error: a nested program of {} cannot be run:\n  {}", name, fmt::join(faults, "\n  ")));
-      EDGEC_TRY_VOID(check_nested(*nested, name, depth + 1));
-    }
-  return {};
-}
-
 }  // namespace
 
 Result<InputFile> open_input(const std::string& path) {
@@ -72,10 +47,7 @@ Result<pte::Program> read_program(const InputFile& file) {
 
 Result<pte::Program> read_runnable_program(const InputFile& file) {
   EDGEC_TRY(pte::Program program, read_program(file));
-  if (const auto faults = faults_of_structure(program); !faults.empty())
-    return model_error(
-        fmt::format("error: {} cannot be run:\n  {}\n`edgec verify` lists all faults", file.name, fmt::join(faults, "\n  ")));
-  EDGEC_TRY_VOID(check_nested(program, file.name));
+  EDGEC_TRY_VOID(pte::check_runnable(program, file.name));
   return program;
 }
 

@@ -10,6 +10,7 @@
 #include "genai/compilation_strategy.h"
 #include "genai/executorch_strategies.h"
 #include "genai/runtime/local_transport.h"
+#include "support/mapped_file.h"
 #include "runtime/npy.h"
 
 // The pipeline on this machine: prepared from a .pt2, compiled with the portable kernels, run in a local folder on the official runtime.
@@ -59,6 +60,39 @@ TEST(GenaiRuntime, ALocalFolderIsADevice) {
     expect_close(*got, *expected);
   }
   EXPECT_FALSE(runner.execute({.method_index = 7, .iteration = 1}));
+}
+
+// A program file in which an input of the first method is a value that does not exist.
+std::vector<std::byte> damaged(pte::Program program) {
+  program.plans[0].inputs[0] = 1 << 20;
+  BytesSink sink;
+  EXPECT_TRUE(pte::write(program, sink));
+  return std::move(sink.bytes);
+}
+
+TEST(GenaiRuntime, DamagedProgramsAreRefusedBeforeTheyRun) {
+  const Folder folder;
+  DefaultCompilerAdapter adapter(lowering_to("executor"));
+  CompileModelRequest request;
+  request.model = (kModel / "model.pt2").string();
+  request.artifact_dir = folder.path;
+  request.file_name = "good";
+  request.target = {"SM8650", "undefined"};
+  ASSERT_TRUE(adapter.compile_model(request));
+  auto file = MappedFile::open((folder.path / "good.pte").string());
+  ASSERT_TRUE(file);
+  pte::Program program = *pte::read((*file)->bytes(), *file);
+  const auto refusal = [&](const std::vector<std::byte>& bytes) {
+    std::ofstream(folder.path / "bad.pte").write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    const Status ran = LocalTransport(folder.path).run({.programs = {"bad.pte"}});
+    return ran ? "ran" : ran.failure().message;
+  };
+  EXPECT_NE(refusal(damaged(program)).find("bad.pte cannot be run"), std::string::npos);
+  const pte::Program nested = *pte::read(program.payloads[program.plans[0].delegates[0].payload].view);
+  program.payloads[program.plans[0].delegates[0].payload] = pte::blob_of(damaged(nested));
+  BytesSink sink;
+  ASSERT_TRUE(pte::write(program, sink));
+  EXPECT_NE(refusal(sink.bytes).find("nested program of bad.pte"), std::string::npos);
 }
 
 TEST(GenaiRuntime, TheWholePipeline) {

@@ -1,13 +1,12 @@
 #include "genai/runtime/local_transport.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <fstream>
 #include <sstream>
 #include <system_error>
 
-#include "emit/verify.h"
+#include "emit/runnable.h"
 #include "runtime/npy.h"
 #include "runtime/runner.h"
 #include "support/mapped_file.h"
@@ -76,10 +75,7 @@ Status LocalTransport::run(const RunRequest& request) {
   if (request.programs.empty()) return usage_error("nothing to run");
   EDGEC_TRY(const auto file, MappedFile::open((workspace_ / request.programs[0]).string()));
   EDGEC_TRY(const pte::Program program, pte::read(file->bytes(), file));
-  pte::VerifyOptions structure;
-  structure.structure_only = true;
-  if (const auto faults = pte::faults(program, structure); !faults.empty())
-    return model_error(fmt::format("error: {} cannot be run: {}", request.programs[0], faults[0]));
+  EDGEC_TRY_VOID(pte::check_runnable(program, request.programs[0]));
   if (request.method_index >= program.plans.size())
     return usage_error(fmt::format("error: the program has {} methods, method_index is {}", program.plans.size(), request.method_index));
   const pte::Plan& plan = program.plans[request.method_index];
