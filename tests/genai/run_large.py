@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A decoder of more than 100 million parameters: torch's tokens, the size of the program, tokens per second beside the Python flow's program.
 
-  run_large.py FOLDER [--edgec FILE] [--backend NAME ...] [--kind io|state ...] [--python-flow PROGRAM.pte]
+  run_large.py FOLDER [--edgec FILE] [--backend NAME ...] [--kind io|state ...] [--prompts N] [--python-flow PROGRAM.pte]
 
 FOLDER is what `make_models.py large FOLDER` writes; `python_flow.py` makes the other flow's program of the same pair. Both run on the same
 runtime by `edgec genai run`. The last line is '<good> of <tried> ...'."""
@@ -27,9 +27,11 @@ def main():
     parser.add_argument("--edgec", default=str(ROOT / "build/release/bin/edgec"))
     parser.add_argument("--backend", nargs="+", default=["portable", "xnnpack"])
     parser.add_argument("--kind", nargs="+", default=["io", "state"])
+    parser.add_argument("--prompts", type=int, help="only so many of the prompts")
     parser.add_argument("--python-flow", type=pathlib.Path)
     args = parser.parse_args()
     reference = json.loads((args.folder / "tokens.json").read_text())
+    reference["calls"] = reference["calls"][:args.prompts]
     expected = [c["tokens"] for c in reference["calls"]]
     other = None
     if args.python_flow:

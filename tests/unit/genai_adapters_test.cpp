@@ -178,6 +178,54 @@ TEST(GenaiRunner, InferenceStrategy) {
   EXPECT_FALSE(ExecuTorchInferenceStrategy(nullptr).invoke(context(), in));
 }
 
+struct FakeQuantizer final : QuantizerAdapter {
+  Result<std::any> make_quantizer(const std::string& soc, const std::string& backend, const std::any&) override {
+    steps.push_back("quantizer " + soc + " " + backend);
+    return std::any(1);
+  }
+  Result<CallableModelPtr> export_model(const ModelSource&) override {
+    steps.push_back("export");
+    return CallableModelPtr(std::make_shared<CountingModel>());
+  }
+  Result<CallableModelPtr> prepare_pt2e(CallableModelPtr model, const std::any&) override {
+    steps.push_back("prepare");
+    return model;
+  }
+  Result<ModelSource> convert_pt2e(CallableModelPtr model) override {
+    steps.push_back("convert after " + std::to_string(dynamic_cast<CountingModel&>(*model).counts.size()));
+    return ModelSource("quantized.pt2");
+  }
+  std::vector<std::string> steps;
+};
+
+TEST(GenaiStrategies, QuantizationStepsInOrder) {
+  const auto quantizer = std::make_shared<FakeQuantizer>();
+  ExecuTorchQuantizationStrategy strategy(quantizer);
+  QuantizationInputConfig in("SM8650", "htp");
+  const auto missing = [&](const char* what) {
+    const auto r = strategy.invoke(context(), in);
+    ASSERT_FALSE(r);
+    EXPECT_EQ(r.failure().message, std::string("[quantization] ") + what + " is missing");
+  };
+  missing("model_module");
+  in.model_module = ModelSource("model.pt2");
+  missing("example_inputs");
+  in.example_inputs.emplace();  // a model without inputs is a model
+  const TensorData t = make_tensor_data(DType::I64, {1}, std::vector<int64_t>{1});
+  in.calibration_data = Samples{{t}, {t}};
+  const auto out = strategy.invoke(context(), in);
+  ASSERT_TRUE(out) << out.failure().message;
+  EXPECT_EQ(std::get<std::string>(*out->quantized_model), "quantized.pt2");
+  EXPECT_EQ(quantizer->steps, (std::vector<std::string>{"quantizer SM8650 htp", "export", "prepare", "convert after 2"}));
+  in.calibration_data = 17;  // no data set: the adapter's failure becomes the stage's
+  const auto wrong = strategy.invoke(context(), in);
+  ASSERT_FALSE(wrong);
+  EXPECT_NE(wrong.failure().message.find("caused by ValueError"), std::string::npos) << wrong.failure().message;
+  in.soc_model = "";
+  in.calibration_data.reset();
+  missing("soc_model");
+}
+
 TEST(GenaiStrategies, QuantizationChecksWhatItWasGiven) {
   static_assert(std::is_base_of_v<QuantizationStrategy, ExecuTorchQuantizationStrategy>);
   ExecuTorchQuantizationStrategy strategy(nullptr);

@@ -164,6 +164,8 @@ TEST(GenaiAdapter, PlansWithoutGraphIoUnderTheCallersKey) {
   r.executorch_config = EmitOptions{.alloc_graph_input = true, .alloc_graph_output = true, .quantized_io = false};
   ASSERT_TRUE(adapter.compile_model(r));
   EXPECT_TRUE(lowering->requests[1].emit.alloc_graph_input);
+  r.generate_etrecord = true;
+  EXPECT_NE(adapter.compile_model(r).failure().message.find("etrecord"), std::string::npos);
   EXPECT_FALSE(lowering->requests[1].emit.quantized_io);
 }
 

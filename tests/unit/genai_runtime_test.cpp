@@ -10,8 +10,8 @@
 #include "genai/compilation_strategy.h"
 #include "genai/executorch_strategies.h"
 #include "genai/runtime/local_transport.h"
-#include "support/mapped_file.h"
 #include "runtime/npy.h"
+#include "support/mapped_file.h"
 
 // The pipeline on this machine: prepared from a .pt2, compiled with the portable kernels, run in a local folder on the official runtime.
 namespace edgec::genai {
