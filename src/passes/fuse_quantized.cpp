@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "passes/registry.h"
+#include "passes/wide_unsigned.h"
 
 // %x = quantized_decomposed.dequantize_per_tensor(%q, 0.5, 3, -128, 127, i8)
 // %v = aten.view(%x, [6])
@@ -18,11 +19,6 @@ namespace {
 constexpr std::string_view kPrefix = "quantized_decomposed.";
 
 bool is_quantize(const OpDef& op) { return op.name().starts_with(std::string(kPrefix) + "quantize_per_"); }
-
-// The runtime's kernels that compute new places know no unsigned integers of more than 8 bits; those that copy whole runs take any.
-bool has_kernel_for(const OpDef& op, DType d) {
-  return (op.name() != "aten.permute" && op.name() != "aten.flip") || size_of(d) == 1 || is_signed(d);
-}
 
 bool moves_data(const OpDef& op) {
   constexpr std::array<std::string_view, 9> kMoves = {"aten.view",  "aten.permute", "aten.slice.Tensor", "aten.select.int",  "aten.expand",
@@ -58,9 +54,9 @@ class Fusion {
          def = g_.value(g_.node(def).args[0].value()).def)
       moves.push_back(def);
     if (!def || !undoes(n, g_.node(def))) return;
-    const DType dtype = g_.tensor(n.results[0]).dtype;
-    for (NodeId move : moves)
-      if (!has_kernel_for(*g_.node(move).op, dtype)) return;
+    if (const DType d = g_.tensor(n.results[0]).dtype; d == DType::U16 || d == DType::U32)
+      for (NodeId move : moves)
+        if (!takes_wide_unsigned(*g_.node(move).op)) return;
     ValueId q = g_.node(def).args[0].value();
     Builder b(g_, n.loc, id);
     for (auto move = moves.rbegin(); move != moves.rend() && !b.failed(); ++move) {

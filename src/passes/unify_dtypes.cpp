@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "passes/registry.h"
+#include "passes/wide_unsigned.h"
 
 #include <edgec/rewriter.h>
 
@@ -64,15 +65,6 @@ void compute_through(Graph& g, NodeId id, Rewriter& rw) {
   }
 }
 
-// uint16 and uint32 are rare: the kernels that move bytes without a look at them take any dtype, and quantization knows its own.
-bool takes_any_dtype(const OpDef& op) {
-  constexpr std::string_view kMove[] = {"aten.clone",      "aten.view",      "aten.expand",       "aten.squeeze",      "aten.slice.Tensor",
-                                        "aten.select.int", "aten.unsqueeze", "aten.index_select", "aten.index.Tensor", "aten.gather",
-                                        "aten.repeat",     "aten.full",      "aten.embedding"};
-  return op.user || op.memory_view || op.schema().ns != "aten" || !op.kernel.exists() ||
-         std::any_of(std::begin(kMove), std::end(kMove), [&](std::string_view name) { return op.name() == name; });
-}
-
 bool is_wide_unsigned(const Graph& g, ValueId v) {
   return g.type(v).is_tensor() && (g.tensor(v).dtype == DType::U16 || g.tensor(v).dtype == DType::U32);
 }
@@ -87,7 +79,7 @@ struct Uses {
 void refuse_wide_unsigned(const Graph& g, std::map<std::string, Uses>& refused) {
   for (NodeId id = g.first(); id; id = g.next(id)) {
     const Node& n = g.node(id);
-    if (takes_any_dtype(*n.op) && n.op->name() != "aten._to_copy") continue;
+    if (takes_wide_unsigned(*n.op) && n.op->name() != "aten._to_copy") continue;
     ValueId found;
     const auto see = [&](const ValueId& v) {
       if (!found && is_wide_unsigned(g, v)) found = v;
@@ -101,6 +93,14 @@ void refuse_wide_unsigned(const Graph& g, std::map<std::string, Uses>& refused) 
 }
 
 }  // namespace
+
+bool takes_wide_unsigned(const OpDef& op) {
+  constexpr std::string_view kMove[] = {"aten.clone",      "aten.view",      "aten.expand",       "aten.squeeze",      "aten.slice.Tensor",
+                                        "aten.select.int", "aten.unsqueeze", "aten.index_select", "aten.index.Tensor", "aten.gather",
+                                        "aten.repeat",     "aten.full",      "aten.embedding"};
+  return op.user || op.memory_view || op.schema().ns != "aten" || !op.kernel.exists() ||
+         std::any_of(std::begin(kMove), std::end(kMove), [&](std::string_view name) { return op.name() == name; });
+}
 
 Status unify_dtypes(Program& p, PassContext& cx) {
   std::map<std::string, Uses> refused;
