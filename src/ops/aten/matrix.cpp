@@ -391,7 +391,14 @@ void define_vectors(Table& ops) {
   const std::vector<std::string> pair = {"self", "other"};
   for (const char* schema : {"aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor",
                              "aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor"})
-    ops.define(schema).dtype(promoted(pair)).shape(broadcast_of(pair)).expand(cross);
+    ops.define(schema)
+        .dtype([by = promoted(pair)](const Call& c) -> Result<DType> {
+          EDGEC_TRY(const DType d, by(c));
+          if (d == DType::Bool) return model_error(c.op().name() + " of bools");
+          return d;
+        })
+        .shape(broadcast_of(pair))
+        .expand(cross);
   ops.define("aten::trace(Tensor self) -> Tensor").dtype(summed("self", "")).shape(scalar_shape()).expand([](Builder& b, const Call& c) {
     return b.call("aten.sum", {diagonal(b, c.value("self"))});
   });

@@ -84,6 +84,8 @@ void define_quantiles(Table& ops) {
 DTypeRule to_float() { return promoted_float({"self"}); }
 
 Result<Dims> covariance_sizes(const Call& c) {
+  for (const char* weights : {"fweights", "aweights"})
+    if (c.op().schema().find(weights) >= 0 && c.has(weights) && c.rank(weights) != 1) return model_error("cov: weights are vectors");
   const Dims& x = c.tensor("self").sizes;
   if (x.size() > 2) return model_error(c.op().name() + " takes at most two dims");
   return x.size() == 2 && x[0] != Dim(1) ? Dims{x[0], x[0]} : Dims{};

@@ -20,6 +20,17 @@ Result<Dims> batch_of_both(const Call& c, const char* first, const char* second)
   return broadcast(Dims(x.begin(), x.end() - 2), Dims(y.begin(), y.end() - 2));
 }
 
+// The factor is square, and the sides that meet are equal.
+Status check_sides(const Call& c, const char* factor, const char* right, bool left = true) {
+  const TensorType &a = c.tensor(factor), &b = c.tensor(right);
+  if (!is_float(a.dtype) || a.dtype != b.dtype) return model_error(c.op().name() + " takes floats of one dtype");
+  if (a.rank() < 2 || b.rank() < 2) return model_error(c.op().name() + " takes matrices");
+  const Dim n = a.sizes.back(), meets = b.sizes[b.rank() - (left ? 2 : 1)];
+  if (sym::equal(a.sizes[a.rank() - 2], n) == sym::Proof::No || sym::equal(n, meets) == sym::Proof::No)
+    return model_error(c.op().name() + ": the matrices do not fit");
+  return {};
+}
+
 // The sizes of `matrix` with the batch of both.
 ShapeRule batched_like(const char* matrix, const char* other) {
   return [=](const Call& c) -> Result<Dims> {
@@ -37,13 +48,11 @@ struct Triangle {
 // A X = B with A's upper or lower triangle; X A = B with `left` false.
 ValueId solve_triangle(Builder& b, ValueId a, ValueId right, Triangle t, bool left = true) {
   if (b.failed()) return right;
-  a = b.call(t.upper ? "aten.triu" : "aten.tril", {a, 0});
-  if (t.unit) {
-    const Dims sizes = b.tensor(a).sizes;
-    const int64_t n = sizes.back().constant().value_or(0);
-    const ValueId one = b.call("aten.eye", {n}, {{"dtype", b.tensor(a).dtype}});
-    a = b.add(b.call(t.upper ? "aten.triu" : "aten.tril", {a, t.upper ? 1 : -1}), one);
-  }
+  const TensorType type = b.tensor(a);
+  const int64_t skipped = t.unit ? (t.upper ? 1 : -1) : 0;
+  a = b.call(t.upper ? "aten.triu" : "aten.tril", {a, skipped});
+  if (t.unit) a = b.add(a, b.call("aten.eye", {type.sizes.back()}, {{"dtype", type.dtype}}));
+  if (b.failed()) return right;
   auto batch = broadcast(Dims(b.tensor(a).sizes.begin(), b.tensor(a).sizes.end() - 2),
                          Dims(b.tensor(right).sizes.begin(), b.tensor(right).sizes.end() - 2));
   if (!batch) {
@@ -77,7 +86,10 @@ Result<Dims> tensor_solution(const Call& c) {
 void define_triangular(Table& ops) {
   ops.define("aten::linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor")
       .dtype(same_as("self"))
-      .shape(batched_like("B", "self"))
+      .shape([](const Call& c) -> Result<Dims> {
+        EDGEC_TRY_VOID(check_sides(c, "self", "B", c.flag("left")));
+        return batched_like("B", "self")(c);
+      })
       .expand([](Builder& b, const Call& c) {
         return solve_triangle(b, c.value("self"), c.value("B"), {c.flag("upper"), c.flag("unitriangular")}, c.flag("left"));
       });
@@ -85,6 +97,7 @@ void define_triangular(Table& ops) {
          "aten::triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor "
          "solution, Tensor cloned_coefficient)")
       .infer([](const Call& c) -> Result<std::vector<Type>> {
+        EDGEC_TRY_VOID(check_sides(c, "A", "self"));
         EDGEC_TRY(Dims x, batched_like("self", "A")(c));
         EDGEC_TRY(Dims a, batched_like("A", "self")(c));
         const DType d = c.tensor("self").dtype;
@@ -101,16 +114,20 @@ void define_triangular(Table& ops) {
       });
   ops.define("aten::cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor")
       .dtype(same_as("self"))
-      .shape(batched_like("self", "input2"))
+      .shape([](const Call& c) -> Result<Dims> {
+        EDGEC_TRY_VOID(check_sides(c, "input2", "self"));
+        return batched_like("self", "input2")(c);
+      })
       .expand([](Builder& b, const Call& c) { return solve_cholesky(b, c.value("input2"), c.value("self"), c.flag("upper")); });
   ops.define("aten::cholesky_inverse(Tensor self, bool upper=False) -> Tensor")
       .dtype(same_as("self"))
-      .shape(shape_of("self"))
+      .shape([](const Call& c) -> Result<Dims> {
+        EDGEC_TRY_VOID(check_sides(c, "self", "self"));
+        return c.tensor("self").sizes;
+      })
       .expand([](Builder& b, const Call& c) {
-        const TensorType& t = c.tensor("self");
-        const auto n = t.rank() < 2 ? std::nullopt : t.sizes.back().constant();
-        if (!n) b.fail("cholesky_inverse takes matrices of a static size");
-        return solve_cholesky(b, c.value("self"), b.call("aten.eye", {n.value_or(0)}, {{"dtype", t.dtype}}), c.flag("upper"));
+        const TensorType t = c.tensor("self");
+        return solve_cholesky(b, c.value("self"), b.call("aten.eye", {t.sizes.back()}, {{"dtype", t.dtype}}), c.flag("upper"));
       });
   ops.define("aten::linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor")
       .dtype(same_as("self"))
