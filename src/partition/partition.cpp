@@ -78,13 +78,16 @@ class GraphPartition {
 
   bool drop_small_regions() {
     bool any = false;
-    for (const auto& nodes : regions_.nodes)
-      if (nodes.size() < traits_.min_region && !whole_graph_)
-        for (NodeId n : nodes) {
-          any = true;
-          leave(n, fmt::format("its region would have {} {}, and {} wants at least {}", nodes.size(), nodes.size() == 1 ? "node" : "nodes",
-                               backend_.name(), traits_.min_region));
-        }
+    for (const auto& nodes : regions_.nodes) {
+      if (whole_graph_) continue;
+      std::optional<std::string> reason = backend_.refuses_region(m_, g_, nodes, specs_);
+      if (nodes.size() < traits_.min_region)
+        reason = fmt::format("its region would have {} {}, and {} wants at least {}", nodes.size(), nodes.size() == 1 ? "node" : "nodes",
+                             backend_.name(), traits_.min_region);
+      for (NodeId n : nodes)
+        if (reason) leave(n, *reason);
+      any = any || reason;
+    }
     return any;
   }
 

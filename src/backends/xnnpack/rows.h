@@ -52,5 +52,7 @@ const Row* find_row(std::string_view name);
 
 // Why the call is left to the runtime's kernels.
 Refusal refuses(const Site&);
+// Why nodes that are taken are not worth the call of a delegate.
+Refusal region_refused(const Method&, const Graph&, std::span<const NodeId>);
 
 }  // namespace edgec::xnnpack

@@ -59,6 +59,11 @@ class XnnpackBackend : public Backend {
     return xnnpack::refuses(Site{m, g, n, options});
   }
 
+  std::optional<std::string> refuses_region(const Method& m, const Graph& g, std::span<const NodeId> nodes,
+                                            const CompileSpecs&) const override {
+    return region_refused(m, g, nodes);
+  }
+
   Result<Payload> preprocess(const Method& region, const CompileSpecs& specs) const override {
     const Options options = options_of(specs);
     Lowering lowering(region, options);
