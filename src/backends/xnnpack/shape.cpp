@@ -259,6 +259,59 @@ Status stack(Lowering& l, const Site& s) {
   return {};
 }
 
+// ---- parts that are written -----------------------------------------------------------------------------------------------------------
+
+// The operand with a slice of it replaced: what lies before, the new part, what lies behind.
+Refusal slice_scatter_refuses(const Site& s) {
+  const Call c = s.call();
+  if (c.dim("step") != Dim(1)) return fmt::format("a step of {}", c.dim("step").str());
+  const auto k = cut(c);
+  if (!k) return "a dim that is out of range";
+  if (!k->start.constant() || *k->start.constant() < 0) return "a start that is not constant";
+  const Dim end = k->start + c.tensor("src").sizes[k->axis], &whole = c.tensor("self").sizes[k->axis];
+  if (end != whole && !end.is_static()) return "an end that is not constant";
+  return {};
+}
+Refusal select_scatter_refuses(const Site& s) {
+  const Call c = s.call();
+  const auto axis = c.axis("dim", c.rank("self"));
+  if (!axis || !c.dim("index").constant()) return "an index that is not constant";
+  if (*c.dim("index").constant() < 0 && !c.tensor("self").sizes[*axis].is_static())
+    return "an index from the end of a dim that is not constant";
+  if (!at_most_one_dynamic(c.tensor("self").sizes)) return "a new dim beside several dynamic ones";
+  return {};
+}
+
+void replaced_part(Lowering& l, const Site& s, size_t axis, int64_t start, Id part, const Order& order) {
+  const ValueId x = s.call().value("self");
+  const Form f = l.form(x);
+  const size_t at = place(f.order, axis);
+  part = l.transposed(part, order, f.order);
+  const Dim end = Dim(start) + l.dims(part)[at], whole = l.type(x).sizes[axis];
+  std::vector<Id> parts;
+  if (start > 0) parts.push_back(l.slice(f.id, at, 0, Dim(start)));
+  parts.push_back(part);
+  if (end != whole) parts.push_back(l.slice(f.id, at, *end.constant(), whole - end));
+  l.bind(s.node().results[0], l.concatenate(std::move(parts), static_cast<uint32_t>(at)), f.order);
+}
+Status slice_scatter(Lowering& l, const Site& s) {
+  const Cut k = *cut(s.call());
+  const Form part = l.form(s.call().value("src"));
+  replaced_part(l, s, k.axis, *k.start.constant(), part.id, part.order);
+  return {};
+}
+Status select_scatter(Lowering& l, const Site& s) {
+  const Call c = s.call();
+  const Dims& sizes = l.type(c.value("self")).sizes;
+  EDGEC_TRY(const size_t axis, c.axis("dim", sizes.size()));
+  int64_t index = *c.dim("index").constant();
+  if (index < 0) index += *sizes[axis].constant();
+  Dims one = sizes;
+  one[axis] = Dim(1);
+  replaced_part(l, s, axis, index, l.reshape(l.plain(c.value("src")), one), plain_order(sizes.size()));
+  return {};
+}
+
 // ---- pads ------------------------------------------------------------------------------------------------------------------------------
 
 Refusal pad_refuses(const Site& s) {
@@ -311,6 +364,8 @@ constexpr Row kRows[] = {
     {"aten.split_with_sizes", split, split_refuses, false, true},
     {"aten.cat", cat, cat_refuses},
     {"aten.stack", stack, stack_refuses},
+    {"aten.slice_scatter", slice_scatter, slice_scatter_refuses},
+    {"aten.select_scatter", select_scatter, select_scatter_refuses},
     {"aten.constant_pad_nd", pad, pad_refuses},
     {"prim.constant", constant},
 };
