@@ -77,6 +77,8 @@ class Backend {
   virtual std::optional<std::string> refuses_region(const Method&, const Graph&, std::span<const NodeId>, const CompileSpecs&) const {
     return std::nullopt;
   }
+  // Of nodes with different numbers none share a region. Empty: any nodes that the backend takes go together.
+  virtual NodeMap<uint32_t> groups(const Method&, const Graph&, const CompileSpecs&) const { return {}; }
   // Compiles a region: a method of its own in the Edge dialect. Weights that moved in are inputs with data; what crosses the border are
   // user inputs and outputs, in the order of the delegate's arguments.
   virtual Result<Payload> preprocess(const Method& region, const CompileSpecs&) const = 0;

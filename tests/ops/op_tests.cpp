@@ -83,7 +83,10 @@ bool is_odd_in_delegates(const std::string& op) {
                                              "aten.max_pool2d",
                                              "aten.avg_pool2d",
                                              "aten.log_sigmoid_forward",
-                                             "aten.upsample_bilinear2d.vec"};
+                                             "aten.upsample_bilinear2d.vec",
+                                             "aten.amax",
+                                             "aten.logsumexp",
+                                             "aten.special_logsumexp"};
   return kOps.count(op) != 0;
 }
 

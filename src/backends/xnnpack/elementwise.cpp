@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "backends/xnnpack/conv.h"
 #include "backends/xnnpack/lowering.h"
 
 // Operators of one and two operands, element by element. They take their operands in whatever order these lie.
@@ -67,6 +68,7 @@ Status two(Lowering& l, const Site& s, Op op, ValueId a, ValueId b, double scale
 
 template <Op kOp>
 Status tensors(Lowering& l, const Site& s) {
+  if (kOp != Op::Maximum && kOp != Op::Minimum && fold_into_product(l, s)) return {};
   const Call c = s.call();
   const bool has_alpha = c.op().schema().find("alpha") >= 0;
   return two(l, s, kOp, s.node().args[0].value(), s.node().args[1].value(), has_alpha ? c.number("alpha", 1) : 1);
@@ -74,6 +76,7 @@ Status tensors(Lowering& l, const Site& s) {
 
 template <Op kOp>
 Status with_number(Lowering& l, const Site& s) {
+  if (fold_into_product(l, s)) return {};
   const Call c = s.call();
   const double alpha = c.op().schema().find("alpha") >= 0 ? c.number("alpha", 1) : 1;
   const Form f = l.lying(c.value("self"));

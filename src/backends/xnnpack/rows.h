@@ -54,5 +54,7 @@ const Row* find_row(std::string_view name);
 Refusal refuses(const Site&);
 // Why nodes that are taken are not worth the call of a delegate.
 Refusal region_refused(const Method&, const Graph&, std::span<const NodeId>);
+// Each operator with the quantizing around it and the range behind it.
+NodeMap<uint32_t> groups_per_operator(const Method&, const Graph&);
 
 }  // namespace edgec::xnnpack

@@ -323,7 +323,7 @@ Refusal pad_refuses(const Site& s) {
 Status pad(Lowering& l, const Site& s) {
   const Call c = s.call();
   const std::vector<int64_t> pads = c.integers("pad");
-  const Form f = l.form(c.value("self"));
+  const Form f = c.number("value", 0) == 0 ? l.raw(c.value("self")) : l.form(c.value("self"));  // zero is one of the numbers
   const size_t rank = f.order.size();
   ListAttrs a{std::vector<uint32_t>(rank, 0), std::vector<uint32_t>(rank, 0)};
   Dims to = l.dims(f.id);
@@ -333,7 +333,8 @@ Status pad(Lowering& l, const Site& s) {
     a.second[at] = static_cast<uint32_t>(pads[i + 1]);
     to[at] = to[at] + Dim(pads[i] + pads[i + 1]);
   }
-  const Id y = l.value(l.net().value(f.id).type, to);
+  const NetValue from = l.net().value(f.id);
+  const Id y = l.value(from.type, to, from.quant);
   NetNode& n = l.emit(Op::ConstantPad, {f.id}, y);
   n.attrs = a;
   n.number = static_cast<float>(c.number("value", 0));
