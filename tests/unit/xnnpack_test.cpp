@@ -88,6 +88,77 @@ TEST(XnnpackLowering, ANetworkOfImagesHasOneTransposeAtEachEnd) {
   EXPECT_NE(net.nodes()[1].in[2], kNone) << "the batch norm's shift is the convolution's bias";
 }
 
+// Down, up again, and joined with what was there: an encoder and decoder with a skip.
+TEST(XnnpackLowering, AUNetHasOneTransposeAtEachEnd) {
+  const Net net = lowered(R"(method @forward(
+    %x: f32[1, 3, 8, 8] = input "x", %w: f32[4, 3, 3, 3] = parameter "w", %v: f32[8, 4, 3, 3] = parameter "v",
+    %u: f32[8, 4, 2, 2] = parameter "u", %z: f32[2, 8, 1, 1] = parameter "z") {
+  %a = edge.aten.convolution(%x, %w, none, [1, 1], [1, 1], [1, 1], false, [0, 0], 1) : f32[1, 4, 8, 8]
+  %b = edge.aten.relu(%a) : f32[1, 4, 8, 8]
+  %p, %i = edge.aten.max_pool2d_with_indices(%b, [2, 2], [2, 2]) : f32[1, 4, 4, 4], i64[1, 4, 4, 4]
+  %c = edge.aten.convolution(%p, %v, none, [1, 1], [1, 1], [1, 1], false, [0, 0], 1) : f32[1, 8, 4, 4]
+  %d = edge.aten.relu(%c) : f32[1, 8, 4, 4]
+  %e = edge.aten.convolution(%d, %u, none, [2, 2], [0, 0], [1, 1], true, [0, 0], 1) : f32[1, 4, 8, 8]
+  %j = edge.aten.cat([%e, %b], 1) : f32[1, 8, 8, 8]
+  %y = edge.aten.convolution(%j, %z, none, [1, 1], [0, 0], [1, 1], false, [0, 0], 1) : f32[1, 2, 8, 8]
+  return %y
+})");
+  const Ops ops = operators(net);
+  EXPECT_EQ(std::count(ops.begin(), ops.end(), Op::Transpose), 2);
+  EXPECT_EQ(ops.front(), Op::Transpose);
+  EXPECT_EQ(ops.back(), Op::Transpose);
+}
+
+TEST(XnnpackLowering, ZerosAroundAnImageAreTheConvolutionsPadding) {
+  const Net net = lowered(R"(method @forward(%x: f32[1, 2, 6, 6] = input "x", %w: f32[4, 2, 3, 3] = parameter "w") {
+  %p = edge.aten.constant_pad_nd(%x, [1, 2, 0, 1], 0.0) : f32[1, 2, 7, 9]
+  %y = edge.aten.convolution(%p, %w, none, [1, 1], [0, 0], [1, 1], false, [0, 0], 1) : f32[1, 4, 5, 7]
+  return %y
+})");
+  ASSERT_EQ(operators(net), (Ops{Op::Transpose, Op::Conv, Op::Transpose}));
+  const auto& a = std::get<ConvAttrs>(net.nodes()[1].attrs);
+  EXPECT_EQ(std::vector<uint32_t>(std::begin(a.padding), std::end(a.padding)), (std::vector<uint32_t>{0, 2, 1, 1}));
+}
+
+TEST(XnnpackLowering, ArithmeticOnChannelsJoinsTheProductBefore) {
+  const Net net = lowered(R"(method @forward(
+    %x: f32[1, 2, 6, 6] = input "x", %w: f32[4, 2, 3, 3] = parameter "w", %m: f32[4, 1, 1] = parameter "m", %s: f32[4, 1, 1] = parameter "s") {
+  %c = edge.aten.convolution(%x, %w, none, [1, 1], [1, 1], [1, 1], false, [0, 0], 1) : f32[1, 4, 6, 6]
+  %p = edge.aten.mul.Tensor(%c, %m) : f32[1, 4, 6, 6]
+  %q = edge.aten.add.Tensor(%s, %p) : f32[1, 4, 6, 6]
+  %h = edge.aten.mul.Scalar(%q, 0.5) : f32[1, 4, 6, 6]
+  %r = edge.aten.relu(%h) : f32[1, 4, 6, 6]
+  return %r
+})");
+  ASSERT_EQ(operators(net), (Ops{Op::Transpose, Op::Conv, Op::Transpose}));
+  EXPECT_EQ(net.nodes()[1].min, 0);
+  EXPECT_NE(net.nodes()[1].in[2], kNone);
+}
+
+// 4 columns are as many as there are channels, and are not those.
+TEST(XnnpackLowering, ArithmeticOnAnotherDimStays) {
+  const Net net = lowered(R"(method @forward(
+    %x: f32[1, 4, 4, 8] = input "x", %w: f32[4, 8] = parameter "w", %m: f32[4, 1] = parameter "m") {
+  %c = edge.aten.linear(%x, %w) : f32[1, 4, 4, 4]
+  %p = edge.aten.mul.Tensor(%c, %m) : f32[1, 4, 4, 4]
+  return %p
+})");
+  EXPECT_EQ(operators(net), (Ops{Op::FullyConnected, Op::Multiply}));
+}
+
+TEST(XnnpackLowering, WeightsOfInt8StayIntegersBesideFloats) {
+  const Net net = lowered(R"(constant #0 "s" f32[4] = [0.1, 0.2, 0.3, 0.4]
+method @forward(
+    %x: f32[2, 8] = input "x", %w: i8[4, 8] = parameter "w", %s: f32[4] = buffer "s" #0, %z: i64[4] = buffer "z",
+    %b: f32[4] = parameter "b") {
+  %e = quantized_decomposed.dequantize_per_channel(%w, %s, %z, 0, -127, 127, i8) : f32[4, 8]
+  %l = edge.aten.linear(%x, %e, %b) : f32[2, 4]
+  return %l
+})");
+  ASSERT_EQ(operators(net), (Ops{Op::FullyConnected, Op::Add}));
+  EXPECT_EQ(net.value(net.nodes()[0].in[1]).type, DataType::QCInt8);
+}
+
 TEST(XnnpackLowering, PermutesThatMeetCancel) {
   const Net net = lowered(R"(method @forward(%x: f32[2, 3, 4] = input "x") {
   %p = edge.aten.permute(%x, [2, 0, 1]) : f32[4, 2, 3]
@@ -199,6 +270,17 @@ TEST(XnnpackPayload, EqualConstantsAreStoredOnceUnderTheSameKey) {
   EXPECT_EQ(p.named_data[0].key, again.named_data[0].key);
   EXPECT_EQ(p.named_data[0].data.nbytes(), 64 * 64 * 4);
   EXPECT_EQ(p.bytes, again.bytes);
+}
+
+TEST(XnnpackPayload, PayloadsThatDifferNameEqualConstantsAlike) {
+  const Payload a = payload(kTwoLayers), b = payload(R"(method @forward(
+    %x: f32[2, 64] = input "x", %w: f32[64, 64] = parameter "w") {
+  %y = edge.aten.linear(%x, %w) : f32[2, 64]
+  return %y
+})");
+  ASSERT_EQ(b.named_data.size(), 1u);
+  EXPECT_NE(a.bytes, b.bytes);
+  EXPECT_EQ(a.named_data[0].key, b.named_data[0].key);
 }
 
 // ---- refusals --------------------------------------------------------------------------------------------------------------------------
