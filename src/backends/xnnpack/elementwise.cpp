@@ -99,10 +99,6 @@ Status rsub_number(Lowering& l, const Site& s) {
   return {};
 }
 
-Status rsub_tensors(Lowering& l, const Site& s) {
-  return two(l, s, Op::Subtract, s.node().args[1].value(), s.node().args[0].value(), s.call().number("alpha", 1));
-}
-
 // The delegate's own estimate gives NaN for 0, its root of infinity too.
 Status rsqrt(Lowering& l, const Site& s) {
   const Form f = l.lying(s.node().args[0].value());
@@ -145,16 +141,6 @@ Status power(Lowering& l, const Site& s) {
   return {};
 }
 
-// self + value * a * b, or self + value * a / b; all of one shape or broadcast from the right.
-template <Op kOp>
-Status add_combined(Lowering& l, const Site& s) {
-  const Call c = s.call();
-  Id inner = l.binary(kOp, l.plain(c.value("tensor1")), l.plain(c.value("tensor2")));
-  if (c.number("value", 1) != 1) inner = l.binary(Op::Multiply, inner, c.number("value", 1));
-  l.bind(s.node().results[0], l.binary(Op::Add, l.plain(c.value("self")), inner), plain_order(s.result().rank()));
-  return {};
-}
-
 constexpr Row kRows[] = {
     {"aten.abs", one<Op::Abs>},
     {"aten.ceil", one<Op::Ceiling>},
@@ -167,7 +153,6 @@ constexpr Row kRows[] = {
     {"aten.sigmoid", one<Op::Sigmoid>},
     {"aten.sin", one<Op::Sin>},
     {"aten.sqrt", one<Op::SquareRoot>},
-    {"aten.square", one<Op::Square>},
     {"aten.tanh", one<Op::Tanh>},
     {"aten.reciprocal", reciprocal},
     {"aten.pow.Tensor_Scalar", power, power_refuses},
@@ -177,14 +162,11 @@ constexpr Row kRows[] = {
     {"aten.div.Tensor", tensors<Op::Divide>},
     {"aten.maximum", tensors<Op::Maximum>},
     {"aten.minimum", tensors<Op::Minimum>},
-    {"aten.rsub.Tensor", rsub_tensors, constant_numbers},
     {"aten.add.Scalar", with_number<Op::Add>, constant_numbers},
     {"aten.sub.Scalar", with_number<Op::Subtract>, constant_numbers},
     {"aten.mul.Scalar", with_number<Op::Multiply>, constant_numbers},
     {"aten.div.Scalar", with_number<Op::Divide>, constant_numbers},
     {"aten.rsub.Scalar", rsub_number, constant_numbers},
-    {"aten.addcmul", add_combined<Op::Multiply>, constant_numbers},
-    {"aten.addcdiv", add_combined<Op::Divide>, constant_numbers},
 };
 
 }  // namespace

@@ -15,7 +15,7 @@ bool takes_range(const std::string& op) {
   return op == "aten.linear" || op == "aten.convolution" || op == "aten.addmm" || op == "aten.mm" || op == "aten.add.Tensor" ||
          op == "aten.sub.Tensor" || op == "aten.mul.Tensor";
 }
-bool is_range(const std::string& op) { return op == "aten.relu" || op == "aten.relu6" || op == "aten.hardtanh"; }
+bool is_range(const std::string& op) { return op == "aten.relu" || op == "aten.hardtanh"; }
 
 class Groups {
  public:

@@ -230,13 +230,9 @@ Status means(Lowering& l, const Site& s) {
 }
 
 constexpr Row kRows[] = {
-    {"aten.layer_norm", layer_norm, layer_norm_refuses},
-    {"aten.native_layer_norm", layer_norm, layer_norm_refuses},
-    {"aten.rms_norm", rms_norm, layer_norm_refuses},
-    {"aten.group_norm", group_norm, group_norm_refuses},
-    {"aten.native_group_norm", group_norm, group_norm_refuses},
-    {"aten.mean.dim", means, reduction_refuses},
-    {"aten.sum.dim_IntList", means, reduction_refuses},
+    {"aten.layer_norm", layer_norm, layer_norm_refuses}, {"aten.native_layer_norm", layer_norm, layer_norm_refuses},
+    {"aten.rms_norm", rms_norm, layer_norm_refuses},     {"aten.group_norm", group_norm, group_norm_refuses},
+    {"aten.mean.dim", means, reduction_refuses},         {"aten.sum.dim_IntList", means, reduction_refuses},
 };
 
 }  // namespace

@@ -202,9 +202,6 @@ std::optional<Requantized> requantized(const Lowering& l, const Site& s, ValueId
     const bool tanh = op == "aten.hardtanh";
     if (op == "aten.relu") {
       r.min = 0;
-    } else if (op == "aten.relu6") {
-      r.min = 0;
-      r.max = 6;
     } else if ((tanh || op == "aten.clamp") && !refuses(Site{s.m, s.g, user, s.options})) {
       r.min = c.number(tanh ? "min_val" : "min", -kInf);
       r.max = c.number(tanh ? "max_val" : "max", kInf);

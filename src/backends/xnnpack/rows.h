@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "backends/xnnpack/options.h"
 
@@ -49,6 +50,7 @@ std::span<const Row> norm_rows();
 std::span<const Row> shape_rows();
 std::span<const Row> quant_rows();
 const Row* find_row(std::string_view name);
+std::vector<std::string_view> row_names();
 
 // Why the call is left to the runtime's kernels.
 Refusal refuses(const Site&);

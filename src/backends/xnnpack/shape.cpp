@@ -44,14 +44,8 @@ Status view(Lowering& l, const Site& s) {
 std::vector<size_t> permutation(const Call& c) {
   const size_t rank = c.rank("self");
   std::vector<size_t> p(rank);
-  for (size_t i = 0; i < rank; ++i) p[i] = i;
-  if (c.op().schema().find("dims") >= 0) {
-    const auto dims = c.integers("dims");
-    for (size_t i = 0; i < rank; ++i) p[i] = static_cast<size_t>(dims[i] < 0 ? dims[i] + static_cast<int64_t>(rank) : dims[i]);
-  } else {
-    const auto a = c.axis("dim0", rank), b = c.axis("dim1", rank);
-    if (a && b) std::swap(p[*a], p[*b]);
-  }
+  const auto dims = c.integers("dims");
+  for (size_t i = 0; i < rank; ++i) p[i] = static_cast<size_t>(dims[i] < 0 ? dims[i] + static_cast<int64_t>(rank) : dims[i]);
   return p;
 }
 
@@ -186,26 +180,6 @@ Status select(Lowering& l, const Site& s) {
   for (uint8_t d : f.order)
     if (d != axis) order.push_back(static_cast<uint8_t>(d - (d > axis ? 1 : 0)));
   l.bind(s.node().results[0], l.reshape(one, to), order);
-  return {};
-}
-
-Refusal split_refuses(const Site& s) {
-  const Call c = s.call();
-  const auto axis = c.axis("dim", c.rank("self"));
-  if (!axis) return "a dim that is out of range";
-  if (!c.tensor("self").sizes[*axis].is_static()) return "splitting a dim that is not constant";
-  return {};
-}
-Status split(Lowering& l, const Site& s) {
-  const Call c = s.call();
-  EDGEC_TRY(const size_t axis, c.axis("dim", c.rank("self")));
-  const Form f = l.raw(c.value("self"));
-  int64_t start = 0;
-  for (ValueId part : s.node().results) {
-    const int64_t size = *l.type(part).sizes[axis].constant();
-    l.bind(part, l.slice(f.id, place(f.order, axis), start, Dim(size)), f.order);
-    start += size;
-  }
   return {};
 }
 
@@ -346,23 +320,11 @@ Status constant(Lowering&, const Site&) { return {}; }  // made where it is used
 
 constexpr Row kRows[] = {
     {"aten.view", view, view_refuses, false, true},
-    {"aten.reshape", view, view_refuses, false, true},
-    {"aten.unsqueeze", view, view_refuses, false, true},
-    {"aten.squeeze", view, view_refuses, false, true},
-    {"aten.squeeze.dim", view, view_refuses, false, true},
-    {"aten.squeeze.dims", view, view_refuses, false, true},
-    {"aten.flatten.using_ints", view, view_refuses, false, true},
     {"aten.permute", permute, nullptr, false, true},
-    {"aten.transpose.int", permute, nullptr, false, true},
     {"aten.expand", expand, expand_refuses},
-    {"aten.clone", same, nullptr, false, true},
-    {"aten.alias", same, nullptr, false, true},
     {"dim_order_ops._to_dim_order_copy", same, nullptr, false, true},
-    {"dim_order_ops._clone_dim_order", same, nullptr, false, true},
     {"aten.slice.Tensor", slice, slice_refuses, false, true},
     {"aten.select.int", select, select_refuses, false, true},
-    {"aten.split.Tensor", split, split_refuses, false, true},
-    {"aten.split_with_sizes", split, split_refuses, false, true},
     {"aten.cat", cat, cat_refuses},
     {"aten.stack", stack, stack_refuses},
     {"aten.slice_scatter", slice_scatter, slice_scatter_refuses},

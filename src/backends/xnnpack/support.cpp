@@ -110,7 +110,9 @@ int64_t work(const Graph& g, NodeId n) {
 
 }  // namespace
 
-const Row* find_row(std::string_view name) {
+namespace {
+
+const std::unordered_map<std::string_view, const Row*>& table() {
   static const auto* const rows = [] {
     auto* all = new std::unordered_map<std::string_view, const Row*>();
     for (std::span<const Row> group : {elementwise_rows(), activation_rows(), matrix_rows(), attention_rows(), conv_rows(), pool_rows(),
@@ -118,8 +120,21 @@ const Row* find_row(std::string_view name) {
       for (const Row& r : group) all->emplace(r.name, &r);
     return all;
   }();
-  const auto it = rows->find(name);
-  return it == rows->end() ? nullptr : it->second;
+  return *rows;
+}
+
+}  // namespace
+
+const Row* find_row(std::string_view name) {
+  const auto it = table().find(name);
+  return it == table().end() ? nullptr : it->second;
+}
+
+std::vector<std::string_view> row_names() {
+  std::vector<std::string_view> out;
+  for (const auto& [name, row] : table()) out.push_back(name);
+  std::sort(out.begin(), out.end());
+  return out;
 }
 
 Refusal refuses(const Site& s) {
