@@ -283,55 +283,7 @@ TEST(XnnpackPayload, PayloadsThatDifferNameEqualConstantsAlike) {
   EXPECT_EQ(a.named_data[0].key, b.named_data[0].key);
 }
 
-// ---- refusals --------------------------------------------------------------------------------------------------------------------------
-
-struct Refused {
-  const char* inputs;
-  const char* node;
-  const char* reason;
-};
-
-class XnnpackRefusal : public testing::TestWithParam<Refused> {};
-
-TEST_P(XnnpackRefusal, SaysWhy) {
-  const Refused& r = GetParam();
-  const std::string text = refusal(std::string("method @forward(") + r.inputs + ") " + r.node + "\n  return %y\n}");
-  EXPECT_NE(text.find(r.reason), std::string::npos) << "it says: \"" << text << '"';
-}
-
-// clang-format off
-INSTANTIATE_TEST_SUITE_P(Reasons, XnnpackRefusal, testing::Values(
-    Refused{R"(%x: i64[2] = input "x")", "{\n  %y = edge.aten.neg(%x) : i64[2]", "i64 tensors"},
-    Refused{R"(%x: f32[2] = input "x")", "{\n  %y = edge.aten.erf(%x) : f32[2]", "no such operator"},
-    Refused{R"(%x: f32[1, 1, 1, 1, 1, 1, 2] = input "x")", "{\n  %y = edge.aten.neg(%x) : f32[1, 1, 1, 1, 1, 1, 2]", "rank 7"},
-    Refused{R"(%x: f32[0, 2] = input "x")", "{\n  %y = edge.aten.neg(%x) : f32[0, 2]", "may be zero"},
-    Refused{R"(%x: f32[s0] = input "x")", "where s0 in 0..4 {\n  %y = edge.aten.neg(%x) : f32[s0]", "may be zero"},
-    Refused{R"(%x: f32[s0] = input "x")", "where s0 in 1.. {\n  %y = edge.aten.neg(%x) : f32[s0]", "without upper bound"},
-    Refused{R"(%x: f32[s0, s1, 8] = input "x")", "where s0 in 1..4, s1 in 1..4 {\n  %y = edge.aten.view(%x, [s0, s1, 2, 4]) : f32[s0, s1, 2, 4]", "infers one dim"},
-    Refused{R"(%x: f32[4] = input "x")", "{\n  %y = edge.aten.pow.Tensor_Scalar(%x, 1.5) : f32[4]", "exponent"},
-    Refused{R"(%x: f32[4] = input "x")", "{\n  %y = edge.aten.clamp(%x, 2.0, 1.0) : f32[4]", "empty"},
-    Refused{R"(%x: f32[4] = input "x")", "{\n  %y = edge.aten.elu(%x, -1.0) : f32[4]", "alpha"},
-    Refused{R"(%x: f32[4] = input "x")", "{\n  %y = edge.aten.softplus(%x, 1.0, 2.0) : f32[4]", "threshold"},
-    Refused{R"(%x: f16[4] = input "x")", "{\n  %y = edge.aten.gelu(%x) : f16[4]", "float16"},
-    Refused{R"(%x: f32[2, 4] = input "x", %w: f32[3, 4] = input "w")", "{\n  %y = edge.aten.linear(%x, %w) : f32[2, 3]", "weight is not constant"},
-    Refused{R"(%x: f32[2, 4] = input "x", %w: f32[3, 4] = parameter "w", %b: f32[3] = input "b")", "{\n  %y = edge.aten.linear(%x, %w, %b) : f32[2, 3]", "bias is not constant"},
-    Refused{R"(%x: f32[1, 2, 4, 4, 4] = input "x", %w: f32[2, 2, 1, 1, 1] = parameter "w")", "{\n  %y = edge.aten.convolution(%x, %w, none, [1, 1, 1], [0, 0, 0], [1, 1, 1], false, [0, 0, 0], 1) : f32[1, 2, 4, 4, 4]", "over 3"},
-    Refused{R"(%x: f32[1, 2, 4, 4] = input "x", %w: f32[2, 2, 1, 1] = input "w")", "{\n  %y = edge.aten.convolution(%x, %w, none, [1, 1], [0, 0], [1, 1], false, [0, 0], 1) : f32[1, 2, 4, 4]", "weight is not constant"},
-    Refused{R"(%x: f32[s0, 2, s1] = input "x", %w: f32[2, 2, 1] = parameter "w")", "where s0 in 1..4, s1 in 1..4 {\n  %y = edge.aten.convolution(%x, %w, none, [1], [0], [1], false, [0], 1) : f32[s0, 2, s1]", "several dynamic dims"},
-    Refused{R"(%x: f32[1, 2, 8, 8] = input "x")", "{\n  %y, %i = edge.aten.max_pool2d_with_indices(%x, [2, 2], [3, 3]) : f32[1, 2, 3, 3], i64[1, 2, 3, 3]", "stride"},
-    Refused{R"(%x: f32[1, 2, 8, 8] = input "x")", "{\n  %y, %i = edge.aten.max_pool2d_with_indices(%x, [1, 1], [1, 1]) : f32[1, 2, 8, 8], i64[1, 2, 8, 8]", "one element"},
-    Refused{R"(%x: f32[1, 2, s0, 8] = input "x")", "where s0 in 4..8 {\n  %y, %i = edge.aten.max_pool2d_with_indices(%x, [2, 2], [2, 2], [0, 0], [1, 1], true) : f32[1, 2, (s0 + 1) // 2, 4], i64[1, 2, (s0 + 1) // 2, 4]", "ceil mode"},
-    Refused{R"(%x: f32[1, 2, 7, 7] = input "x")", "{\n  %y = edge.aten.avg_pool2d(%x, [2, 2], [2, 2], [0, 0], true) : f32[1, 2, 4, 4]", "ceil mode"},
-    Refused{R"(%x: f32[1, 2, 7, 7] = input "x")", "{\n  %y = edge.aten.adaptive_avg_pool2d(%x, [2, 2]) : f32[1, 2, 2, 2]", "different sizes"},
-    Refused{R"(%x: f32[2, 7] = input "x")", "{\n  %y = edge.aten.slice.Tensor(%x, 1, 0, 7, 2) : f32[2, 4]", "step"},
-    Refused{R"(%x: f32[2, 1] = input "x", %z: f32[s0] = input "z")", "where s0 in 1..4 {\n  %y = edge.aten.expand(%x, [2, s0]) : f32[2, s0]", "not constant"},
-    Refused{R"(%x: f32[2, 4] = input "x")", "{\n  %y = edge.aten.constant_pad_nd(%x, [-1, 0], 0.0) : f32[2, 3]", "negative"},
-    Refused{R"(%x: f32[2, 4] = input "x")", "{\n  %y = edge.aten.cat([%x], 0) : f32[2, 4]", "single part"},
-    Refused{R"(%x: f32[2, 3, 4] = input "x")", "{\n  %y = edge.aten.mean.dim(%x, [0, 2]) : f32[3]", "follow each other"},
-    Refused{R"(%x: f32[3, s0] = input "x")", "where s0 in 1..4 {\n  %y = edge.aten.sum.dim_IntList(%x, [1]) : f32[3]", "not constant"},
-    Refused{R"(%x: f32[4] = input "x")", "{\n  %y = quantized_decomposed.quantize_per_tensor(%x, 0.5, 0, 0, 255, u8) : u8[4]", "int8"},
-    Refused{R"(%x: i8[4] = input "x")", "{\n  %y = quantized_decomposed.dequantize_per_tensor(%x, 0.5, 0, -127, 127, i8) : f32[4]", "int8"}));
-// clang-format on
+// ---- options ----------------------------------------------------------------------------------------------------------------------------
 
 TEST(XnnpackOptions, AreCheckedAndTakeEffect) {
   backends::register_all();

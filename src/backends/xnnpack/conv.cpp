@@ -180,7 +180,6 @@ bool fold(Lowering& l, const Site& s, ValueId x, std::optional<size_t> channels,
 Refusal batch_norm_refuses(const Site& s) {
   for (const char* p : {"weight", "bias", "running_mean", "running_var"})
     if (s.call().has(p) && !s.constant(p)) return fmt::format("{} is not constant", p);
-  if (s.result().rank() < 2) return "input without channels";
   return {};
 }
 
