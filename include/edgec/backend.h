@@ -73,6 +73,12 @@ class Backend {
   virtual std::vector<std::string> patterns(const CompileSpecs&) const { return {}; }
   // Why the backend leaves a node of `g` (the method's graph or a sub-graph) to the runtime's kernels: a sentence. Nothing: it takes it.
   virtual std::optional<std::string> refuses(const Method& m, const Graph& g, NodeId n, const CompileSpecs&) const = 0;
+  // Why a region of nodes that the backend takes is left to the kernels all the same: a sentence. Nothing: it becomes a delegate.
+  virtual std::optional<std::string> refuses_region(const Method&, const Graph&, std::span<const NodeId>, const CompileSpecs&) const {
+    return std::nullopt;
+  }
+  // Of nodes with different numbers none share a region. Empty: any nodes that the backend takes go together.
+  virtual NodeMap<uint32_t> groups(const Method&, const Graph&, const CompileSpecs&) const { return {}; }
   // Compiles a region: a method of its own in the Edge dialect. Weights that moved in are inputs with data; what crosses the border are
   // user inputs and outputs, in the order of the delegate's arguments.
   virtual Result<Payload> preprocess(const Method& region, const CompileSpecs&) const = 0;

@@ -36,15 +36,30 @@ struct Segment {
   uint64_t offset = 0, size = 0;
 };
 
-struct Layout {
+// Segments one behind the other, offsets from the first one.
+struct Row {
   std::vector<Segment> segments;
   std::vector<Piece> pieces;  // in file order
+  uint64_t alignment = 1;     // of the row, so that offsets from it align in the file as well
+  uint64_t size = 0;
+};
+
+// What is shorter than the alignment of segments would be padding for the most part. It goes into a row of its own, which fills the
+// gap between the structure and the aligned segments.
+struct Layout {
+  Row shorts, rest;
   std::vector<uint64_t> constants = {0}, initial_states = {0};
+  uint32_t constants_segment = 0;  // numbers count the short ones first
   std::optional<uint32_t> initial_states_segment;
   std::vector<std::optional<uint32_t>> payloads;  // segment of each payload; none: empty, stays inline
   std::vector<uint32_t> named;
-  uint64_t alignment = 1;  // of the base: so that offsets from it align in the file as well
-  uint64_t size = 0;
+  bool empty() const { return shorts.size + rest.size == 0; }
+  uint64_t base(uint64_t program_size) const { return align_up(program_size, shorts.size > 0 ? shorts.alignment : rest.alignment); }
+  // Where the rest begins, from the base.
+  uint64_t rest_at(uint64_t program_size) const {
+    const uint64_t at = base(program_size);
+    return rest.size == 0 ? shorts.size : align_up(at + shorts.size, rest.alignment) - at;
+  }
 };
 
 class LayoutMaker {
@@ -55,60 +70,85 @@ class LayoutMaker {
     for (uint32_t alignment : {options_.segment_alignment, options_.constant_alignment})
       if (!std::has_single_bit(alignment) || alignment > kMaxAlignment)
         return usage_error(fmt::format("alignments in a program file are powers of two up to 2^30, not {}", alignment));
-    open_segment(options_.constant_alignment);
-    for (const Blob& blob : p.constants) EDGEC_TRY_VOID(add(blob, std::max(options_.constant_alignment, blob.alignment), &out_.constants));
-    if (!p.initial_states.empty()) {
-      out_.initial_states_segment = open_segment(1);
-      for (const Blob& blob : p.initial_states) EDGEC_TRY_VOID(add(blob, 1, &out_.initial_states));
+    out_.named.resize(p.named_data.size());
+    for (const bool short_ones : {true, false}) {
+      row_ = short_ones ? &out_.shorts : &out_.rest;
+      if (!short_ones) EDGEC_TRY_VOID(add_constants(p));
+      if (!p.initial_states.empty() && is_short(p.initial_states) == short_ones) EDGEC_TRY_VOID(add_states(p));
+      if (!short_ones) EDGEC_TRY_VOID(add_payloads(p));
+      for (size_t i = 0; i < p.named_data.size(); ++i)
+        if (const Blob& blob = p.named_data[i].data; is_short({&blob, 1}) == short_ones) EDGEC_TRY_VOID(add_named(i, blob));
     }
+    return std::move(out_);
+  }
+
+ private:
+  bool is_short(std::span<const Blob> blobs) const {
+    uint64_t size = 0;
+    for (const Blob& b : blobs) size += std::min<uint64_t>(b.size, options_.segment_alignment);
+    return size < options_.segment_alignment;
+  }
+
+  Status add_constants(const Program& p) {
+    out_.constants_segment = open_segment(options_.constant_alignment);
+    for (const Blob& blob : p.constants) EDGEC_TRY_VOID(add(blob, std::max(options_.constant_alignment, blob.alignment), &out_.constants));
+    return {};
+  }
+
+  Status add_states(const Program& p) {
+    out_.initial_states_segment = open_segment(1);
+    for (const Blob& blob : p.initial_states) EDGEC_TRY_VOID(add(blob, 1, &out_.initial_states));
+    return {};
+  }
+
+  Status add_payloads(const Program& p) {
     for (const Blob& blob : p.payloads) {
       out_.payloads.emplace_back();
       if (blob.size == 0) continue;
       out_.payloads.back() = open_segment(blob.alignment);
       EDGEC_TRY_VOID(add(blob, 1));
     }
-    for (const NamedData& named : p.named_data) EDGEC_TRY_VOID(add_named(named.data));
-    return std::move(out_);
+    return {};
   }
 
- private:
-  uint32_t open_segment(uint32_t alignment) {
-    uint64_t a = std::max<uint64_t>(options_.segment_alignment, alignment);
-    out_.alignment = std::max(out_.alignment, a);
-    out_.segments.push_back({.offset = align_up(out_.size, a), .size = 0});
-    return static_cast<uint32_t>(out_.segments.size() - 1);
+  uint32_t open_segment(uint64_t alignment) {
+    if (row_ == &out_.rest) alignment = std::max<uint64_t>(options_.segment_alignment, alignment);
+    row_->alignment = std::max(row_->alignment, alignment);
+    row_->segments.push_back({.offset = align_up(row_->size, alignment), .size = 0});
+    return static_cast<uint32_t>(out_.shorts.segments.size() + out_.rest.segments.size() - 1);
   }
 
   Status add(const Blob& blob, uint32_t alignment, std::vector<uint64_t>* table = nullptr) {
     if (!std::has_single_bit(blob.alignment) || blob.alignment > kMaxAlignment)
       return internal_error(fmt::format("a blob's alignment is {}", blob.alignment));
-    Segment& segment = out_.segments.back();
+    Segment& segment = row_->segments.back();
     uint64_t at = align_up(segment.size, alignment);
     if (blob.size > kMaxFile || segment.offset + at > kMaxFile - blob.size)
       return output_error("the program file would have more than 2^62 bytes");
     if (table) table->push_back(at);
-    out_.pieces.push_back({segment.offset + at, &blob});
+    row_->pieces.push_back({segment.offset + at, &blob});
     segment.size = at + blob.size;
-    if (segment.size > 0) out_.size = segment.offset + segment.size;
-    out_.alignment = std::max<uint64_t>(out_.alignment, alignment);
+    if (segment.size > 0) row_->size = segment.offset + segment.size;
+    row_->alignment = std::max<uint64_t>(row_->alignment, alignment);
     return {};
   }
 
   // Keys whose data is the same memory share a segment.
-  Status add_named(const Blob& blob) {
+  Status add_named(size_t index, const Blob& blob) {
     auto key = std::pair(blob.view.data(), blob.view.size());
     auto known = blob.view.empty() ? shared_.end() : shared_.find(key);
     if (known != shared_.end()) {
-      out_.named.push_back(known->second);
+      out_.named[index] = known->second;
       return {};
     }
-    out_.named.push_back(open_segment(blob.alignment));
-    if (!blob.view.empty()) shared_[key] = out_.named.back();
+    out_.named[index] = open_segment(blob.alignment);
+    if (!blob.view.empty()) shared_[key] = out_.named[index];
     return add(blob, 1);
   }
 
   const WriteOptions& options_;
   Layout out_;
+  Row* row_ = nullptr;
   std::map<std::pair<const std::byte*, size_t>, uint32_t> shared_;
 };
 
@@ -177,8 +217,15 @@ class FlatbufferMaker {
   std::span<const uint8_t> make(const Program& p) {
     auto plans = vector_of(b_, p.plans, [&](const Plan& plan) { return write(plan); });
     auto inline_data = write_inline_payload();
-    auto segments = vector_of(b_, layout_.segments, [&](const Segment& s) { return fb::CreateDataSegment(b_, s.offset, s.size); });
-    auto constants = fb::CreateSubsegmentOffsets(b_, 0, b_.CreateVector(layout_.constants));
+    std::vector<Segment> all = layout_.shorts.segments;
+    all.insert(all.end(), layout_.rest.segments.begin(), layout_.rest.segments.end());
+    auto segments = vector_of(b_, all, [&](const Segment& s) {
+      b_.ForceDefaults(true);  // the offset is there to be changed
+      auto made = fb::CreateDataSegment(b_, s.offset, s.size);
+      b_.ForceDefaults(false);
+      return made;
+    });
+    auto constants = fb::CreateSubsegmentOffsets(b_, layout_.constants_segment, b_.CreateVector(layout_.constants));
     Vec<Offset<fb::SubsegmentOffsets>> initial_states;
     if (auto segment = layout_.initial_states_segment) {
       auto offsets = b_.CreateVector(layout_.initial_states);
@@ -189,6 +236,13 @@ class FlatbufferMaker {
         b_, p.named_data, [&](const NamedData& n) { return fb::CreateNamedData(b_, b_.CreateSharedString(n.key), layout_.named[next++]); });
     b_.Finish(fb::CreateProgram(b_, /*version=*/0, plans, /*constant_buffer=*/0, inline_data, segments, constants, initial_states, named),
               fb::ProgramIdentifier());
+    // Where the rest lies is known now.
+    const uint64_t shift = layout_.rest_at(b_.GetSize() + kHeaderLength);
+    const auto* placed = fb::GetProgram(b_.GetBufferPointer())->segments();
+    for (size_t i = layout_.shorts.segments.size(); i < all.size(); ++i) {
+      auto* table = reinterpret_cast<flatbuffers::Table*>(const_cast<fb::DataSegment*>(placed->Get(static_cast<uint32_t>(i))));
+      table->SetField<uint64_t>(fb::DataSegment::VT_OFFSET, all[i].offset + shift, 0);
+    }
     return {b_.GetBufferPointer(), b_.GetSize()};
   }
 
@@ -363,6 +417,15 @@ Status write_blob(const Blob& blob, CountingSink& out) {
   return {};
 }
 
+Status write_row(const Row& row, uint64_t at, CountingSink& out) {
+  for (const Piece& piece : row.pieces) {
+    if (piece.blob->size == 0) continue;
+    EDGEC_TRY_VOID(out.pad_to(at + piece.offset));
+    EDGEC_TRY_VOID(write_blob(*piece.blob, out));
+  }
+  return {};
+}
+
 template <class T>
 void put(std::vector<std::byte>& bytes, size_t at, T value) {
   std::memcpy(bytes.data() + at, &value, sizeof value);
@@ -414,17 +477,14 @@ Status write(const Program& program, Sink& sink, const WriteOptions& options) {
   std::span<const uint8_t> flatbuffer = maker.make(program);
 
   CountingSink out(sink);
-  if (layout.size == 0) return out.write(std::as_bytes(flatbuffer));
+  if (layout.empty()) return out.write(std::as_bytes(flatbuffer));
   uint64_t program_size = flatbuffer.size() + kHeaderLength;
-  uint64_t base = align_up(program_size, layout.alignment);
-  EDGEC_TRY_VOID(out.write(head(flatbuffer, program_size, base, layout.size)));
+  const uint64_t base = layout.base(program_size), rest = layout.rest_at(program_size);
+  EDGEC_TRY_VOID(out.write(head(flatbuffer, program_size, base, rest + layout.rest.size)));
   EDGEC_TRY_VOID(out.write(std::as_bytes(flatbuffer.subspan(kHeaderAt))));
-  for (const Piece& piece : layout.pieces) {
-    if (piece.blob->size == 0) continue;
-    EDGEC_TRY_VOID(out.pad_to(base + piece.offset));
-    EDGEC_TRY_VOID(write_blob(*piece.blob, out));
-  }
-  return out.pad_to(base + layout.size);
+  EDGEC_TRY_VOID(write_row(layout.shorts, base, out));
+  EDGEC_TRY_VOID(write_row(layout.rest, base + rest, out));
+  return out.pad_to(base + rest + layout.rest.size);
 }
 
 }  // namespace edgec::pte

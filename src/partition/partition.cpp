@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <unordered_set>
+#include <utility>
 
 #include <edgec/op.h>
 #include "partition/cut.h"
@@ -24,6 +25,38 @@ bool is_static(const Graph& g, const Node& n) {
   return all;
 }
 
+void replace_in(Arg& a, ValueId from, ValueId to) {
+  if (a.is_value() && a.value() == from) a = Arg(to);
+  if (!a.is_list()) return;
+  ArgList list = a.list();
+  for (Arg& item : list) replace_in(item, from, to);
+  a = Arg(std::move(list));
+}
+
+bool is_of_constants(const Method& m, const Graph& g, NodeId n) {
+  bool all = true;
+  for (const Arg& a : g.node(n).args) for_each_value(a, [&](const ValueId& v) { all = all && m.constant_of(g, v) != nullptr; });
+  return all;
+}
+
+// A weight that is dequantized stays a constant where it is used: each user has a dequantize of its own, in whatever region it will be.
+void copy_for_each_user(const Method& m, Graph& g, const Backend& backend, const CompileSpecs& specs) {
+  for (NodeId n : g.nodes_in_order()) {
+    if (g.node(n).op->name().find("dequantize") == std::string::npos || !is_of_constants(m, g, n) || backend.refuses(m, g, n, specs))
+      continue;
+    const ValueId made = g.node(n).results[0];
+    bool first = true;
+    for (NodeId user = g.next(n); user; user = g.next(user)) {
+      bool uses = false;
+      for (const Arg& a : g.node(user).args) for_each_value(a, [&](const ValueId& v) { uses = uses || v == made; });
+      if (!uses || std::exchange(first, false)) continue;
+      const NodeId copy = g.add_node(g.node(n).op, g.node(n).args, {g.type(made)}, g.node(n).loc, user);
+      const ValueId other = g.node(copy).results[0];
+      for (Arg& a : g.node(user).args) replace_in(a, made, other);
+    }
+  }
+}
+
 // One graph for one partitioner.
 class GraphPartition {
  public:
@@ -38,6 +71,7 @@ class GraphPartition {
         report_(report),
         diag_(diag),
         traits_(backend_.traits(specs_)) {
+    copy_for_each_user(m_, g_, backend_, specs_);
     choose(partitioner);
   }
 
@@ -78,13 +112,16 @@ class GraphPartition {
 
   bool drop_small_regions() {
     bool any = false;
-    for (const auto& nodes : regions_.nodes)
-      if (nodes.size() < traits_.min_region && !whole_graph_)
-        for (NodeId n : nodes) {
-          any = true;
-          leave(n, fmt::format("its region would have {} {}, and {} wants at least {}", nodes.size(), nodes.size() == 1 ? "node" : "nodes",
-                               backend_.name(), traits_.min_region));
-        }
+    for (const auto& nodes : regions_.nodes) {
+      if (whole_graph_) continue;
+      std::optional<std::string> reason = backend_.refuses_region(m_, g_, nodes, specs_);
+      if (nodes.size() < traits_.min_region)
+        reason = fmt::format("its region would have {} {}, and {} wants at least {}", nodes.size(), nodes.size() == 1 ? "node" : "nodes",
+                             backend_.name(), traits_.min_region);
+      for (NodeId n : nodes)
+        if (reason) leave(n, *reason);
+      any = any || reason;
+    }
     return any;
   }
 
@@ -288,10 +325,12 @@ namespace edgec {
 
 NodeMap<Partitioner::Choice> CapabilityPartitioner::choose(const Method& m, const Graph& g) const {
   NodeMap<Choice> out;
+  const auto groups = backend_->groups(m, g, specs_);
   for (NodeId n = g.first(); n; n = g.next(n)) {
     if (partition::stays(g.node(n))) continue;
     auto reason = backend_->refuses(m, g, n, specs_);
-    out[n] = reason ? Choice{std::nullopt, *std::move(reason)} : Choice{0, {}};
+    const auto group = groups.find(n);
+    out[n] = reason ? Choice{std::nullopt, *std::move(reason)} : Choice{group == groups.end() ? 0 : group->second, {}};
   }
   return out;
 }

@@ -57,12 +57,12 @@ class Leveler {
   Leveler(const Dependencies& deps, const std::vector<uint32_t>& color)
       : deps_(deps), color_(color), level_(color.size(), 0), sets_(color.size()) {}
 
-  void run() {
+  void run(bool join_independent) {
     for (NodeId n : deps_.order) {
       for (NodeId p : deps_.producers[n.index]) level_[n.index] = std::max(level_[n.index], level_[p.index] + enters(p, n));
       join(n, deps_.producers[n.index]);
     }
-    raise();
+    raise(join_independent);
   }
 
   // All nodes of one color and level may be one region: no path between them leaves it and comes back.
@@ -98,29 +98,54 @@ class Leveler {
       if (color_[p.index] == color_[n.index] && level_[p.index] == level_[n.index]) sets_.merge(p.index, n.index);
   }
 
-  // %a feeds only a region on a higher level: it may as well be part of that one.
-  void raise() {
-    std::vector<std::vector<NodeId>> members(color_.size());
-    std::vector<uint32_t> sets;
+  // The highest level that users outside of `set` leave to a node of it.
+  int bound(NodeId n, uint32_t set) {
+    int out = INT32_MAX;
+    for (NodeId u : deps_.users[n.index])
+      if (!color_[u.index] || sets_.find(u.index) != set) out = std::min(out, level_[u.index] - enters(n, u));
+    return out;
+  }
+
+  // %a feeds only a region on a higher level: it may as well be part of that one. So may what feeds nothing on the levels between, where
+  // parts that do not depend on each other are joined. From the highest level down: what stays outside goes up as far as its users let it,
+  // then regions to the highest level that one of their color has.
+  void raise(bool join_independent) {
+    std::map<uint32_t, std::vector<NodeId>> members;
+    std::map<int, std::vector<NodeId>, std::greater<>> outside;
+    std::map<int, std::vector<uint32_t>, std::greater<>> sets;
     for (size_t i = deps_.order.size(); i-- > 0;) {
       const NodeId n = deps_.order[i];
-      if (!color_[n.index]) continue;
+      if (!color_[n.index]) {
+        outside[level_[n.index]].push_back(n);
+        continue;
+      }
       auto& set = members[sets_.find(n.index)];
-      if (set.empty()) sets.push_back(sets_.find(n.index));
+      if (set.empty()) sets[level_[n.index]].push_back(sets_.find(n.index));
       set.push_back(n);
     }
-    std::stable_sort(sets.begin(), sets.end(), [&](uint32_t a, uint32_t b) { return level_[a] > level_[b]; });
-    for (uint32_t set : sets) {
-      int bound = INT32_MAX, target = -1;
-      for (NodeId n : members[set])
-        for (NodeId u : deps_.users[n.index]) {
-          if (color_[u.index] == color_[n.index] && level_[u.index] == level_[n.index]) continue;  // of the set
-          bound = std::min(bound, level_[u.index] - enters(n, u));
-          if (color_[u.index] == color_[n.index]) target = std::max(target, level_[u.index]);
+    std::map<uint32_t, std::set<int>> levels;  // of regions, by color
+    const int top = sets.empty() ? 0 : sets.begin()->first;
+    for (int level = top; level >= 0; --level) {
+      for (NodeId n : outside[level])
+        if (join_independent) level_[n.index] = std::min(bound(n, n.index), top);
+      for (uint32_t set : sets[level]) {
+        const auto& nodes = members[set];
+        const uint32_t color = color_[nodes.front().index];
+        int highest = INT32_MAX, used_at = -1;
+        for (NodeId n : nodes) {
+          highest = std::min(highest, bound(n, set));
+          for (NodeId u : deps_.users[n.index])
+            if (color_[u.index] == color && level_[u.index] > level) used_at = std::max(used_at, level_[u.index]);
         }
-      if (target < 0 || bound <= level_[set]) continue;
-      for (NodeId n : members[set]) level_[n.index] = bound;
-      for (NodeId n : members[set]) join(n, deps_.users[n.index]);
+        auto& taken = levels[color];
+        auto above = taken.upper_bound(highest);
+        const int target = !join_independent ? used_at : above == taken.begin() ? -1 : *std::prev(above);
+        const int to = target > level && highest > level ? join_independent ? target : highest : level;
+        for (NodeId n : nodes) level_[n.index] = to;
+        taken.insert(to);
+        if (to > level)
+          for (NodeId n : nodes) join(n, deps_.users[n.index]);
+      }
     }
   }
 
@@ -169,7 +194,7 @@ Dependencies dependencies(const Graph& g) {
 
 Regions find_regions(const Dependencies& deps, const std::vector<uint32_t>& color, bool join_independent) {
   Leveler leveler(deps, color);
-  leveler.run();
+  leveler.run(join_independent);
   if (join_independent) leveler.join_levels();
   return leveler.regions();
 }

@@ -6,6 +6,7 @@
 
 // %t = aten.permute(%w, [1, 0])   ->   %t = prim.constant(#k)     %w a weight: the same bytes with other strides
 // %c = aten._to_copy(%w, dtype=f32)   ->   %c = prim.constant(#k)     up to a limit: the program has both where both are used
+// %p = aten.mul.Tensor(%w, %v)    ->   %p = prim.constant(#k)     arithmetic of float32 weights, as the kernel rounds it
 // %z = aten.full([], 0.5)         ->   %z = prim.constant(#k)     small tensors of one number
 namespace edgec::passes {
 namespace {
@@ -127,11 +128,57 @@ std::optional<TensorData> cast(const TensorData& x, const Call& c, DType to, int
   return make_tensor_data(to, x.sizes, std::move(made));
 }
 
+// x with the sizes of what it is broadcast to.
+std::optional<TensorData> broadcast(TensorData x, const std::vector<int64_t>& to) {
+  if (x.sizes.size() > to.size()) return std::nullopt;
+  const size_t missing = to.size() - x.sizes.size();
+  x.sizes.insert(x.sizes.begin(), missing, 1);
+  x.strides.insert(x.strides.begin(), missing, 0);
+  for (size_t i = 0; i < to.size(); ++i) {
+    if (x.sizes[i] == to[i]) continue;
+    if (x.sizes[i] != 1) return std::nullopt;
+    x.sizes[i] = to[i];
+    x.strides[i] = 0;
+  }
+  return x;
+}
+
+using Arithmetic = float (*)(float, float);
+Arithmetic arithmetic(std::string_view op) {
+  if (op == "aten.add.Tensor") return [](float a, float b) { return a + b; };
+  if (op == "aten.sub.Tensor") return [](float a, float b) { return a - b; };
+  if (op == "aten.mul.Tensor") return [](float a, float b) { return a * b; };
+  if (op == "aten.div.Tensor") return [](float a, float b) { return a / b; };
+  return nullptr;
+}
+
+std::optional<TensorData> computed(const Method& m, const Graph& g, const Node& n, Arithmetic f, int64_t& growth) {
+  const TensorType& t = g.tensor(n.results[0]);
+  const Call c(g, *n.op, n.args);
+  if (c.op().schema().find("alpha") >= 0 && c.number("alpha", 1) != 1) return std::nullopt;
+  const auto sizes = static_sizes(t);
+  const TensorData *x = m.constant_of(g, n.args[0].value()), *y = m.constant_of(g, n.args[1].value());
+  if (!sizes || !x || !y || t.dtype != DType::F32 || x->dtype != DType::F32 || y->dtype != DType::F32) return std::nullopt;
+  const auto a = broadcast(*x, *sizes), b = broadcast(*y, *sizes);
+  if (!a || !b) return std::nullopt;
+  const int64_t bytes = a->nbytes(), more = bytes - std::max(x->nbytes(), y->nbytes());
+  if (more > growth || bytes > kMaxGatherBytes) return std::nullopt;
+  const auto left = gather(*a), right = gather(*b);
+  std::vector<std::byte> made;
+  made.reserve(static_cast<size_t>(bytes));
+  for (int64_t i = 0; i < a->numel(); ++i)
+    append_element(made, t.dtype,
+                   f(static_cast<float>(read_element(left, t.dtype, i)), static_cast<float>(read_element(right, t.dtype, i))));
+  growth -= more;
+  return make_tensor_data(t.dtype, *sizes, std::move(made));
+}
+
 std::optional<TensorData> folded(const Method& m, const Graph& g, const Node& n, int64_t& growth) {
   if (n.results.size() != 1 || !g.type(n.results[0]).is_tensor()) return std::nullopt;
   const std::string& op = n.op->name();
   if (op == "aten.full") return filled(g, n);
   if (n.args.empty() || !n.args[0].is_value()) return std::nullopt;
+  if (const Arithmetic f = arithmetic(op)) return computed(m, g, n, f, growth);
   const TensorData* x = m.constant_of(g, n.args[0].value());
   if (!x) return std::nullopt;
   const Call c(g, *n.op, n.args);

@@ -13,7 +13,7 @@ COMMANDS = ("compile", "run", "inspect", "verify", "plan", "genai", "ops", "pass
 
 
 sys.path.insert(0, str(ROOT / "tests/harness"))
-import npy
+import npy, xnnpack_payload
 
 
 class Case(unittest.TestCase):
@@ -619,6 +619,31 @@ class Backends(Case):
         self.ends(0, "compile", self.MODELS / "two_regions.pt2", "-o", self.tmp / "both.pte", "--backend", "demo", "--backend", "executor",
                   says=["2 delegates of BackendWithCompilerDemo", "1 nodes in 1 delegate of ExecutorBackend"])
         self.ends(0, "run", self.tmp / "both.pte", "--inputs", self.matrices())
+
+    def test_xnnpack_stores_weights_of_two_methods_once(self):
+        model, both = DATA / "crepe_tiny/model.pt2", self.tmp / "both.pte"
+        one = self.program("crepe_tiny", "--backend", "xnnpack")
+        self.ends(0, "compile", "--method", f"a={model}", "--method", f"b={model}", "-o", both, "--backend", "xnnpack")
+        named = lambda pte: json.loads(self.ends(0, "inspect", "--json", pte).stdout)["named_data"]
+        self.assertEqual(named(both), named(one))
+        self.assertGreater(sum(d["bytes"] for d in named(one)), 1_900_000)
+        self.assertLess(both.stat().st_size, one.stat().st_size + 4096)
+        x = self.inputs("crepe_tiny")
+        out = self.ends(0, "run", both, "--call", f"a:{x}", "--call", f"b:{x}", "--output-dir", self.tmp / "out")
+        self.assertEqual(*[(self.tmp / f"out/{k}/0.npy").read_bytes() for k in (0, 1)])
+
+    def test_xnnpack_moves_images_at_the_ends_only(self):
+        for name, most in ("crepe_tiny", 1), ("conv_bn", 2):
+            operators = xnnpack_payload.operators(self.program(name, "--backend", "xnnpack").read_bytes())
+            self.assertEqual(len(operators), 1)
+            self.assertLessEqual(operators[0].count("Transpose"), most, operators)
+
+    def test_xnnpack_one_operator_a_delegate(self):
+        pte = self.program("mlp", "--backend", "xnnpack,per_op=on")
+        operators = xnnpack_payload.operators(pte.read_bytes())
+        self.assertGreater(len(operators), 1)
+        self.assertTrue(all(len(o) == 1 for o in operators), operators)
+        self.ends(0, "run", pte, "--inputs", self.inputs())
 
     def test_nested_programs_show_their_lines(self):
         pte, report = self.tmp / "n.pte", self.tmp / "n.json"

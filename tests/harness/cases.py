@@ -4,6 +4,8 @@ checks.json, all parts optional:
   options            for `edgec compile`
   refused_options    [{options, message: [regular expressions]}]: compiling so ends with exit code 1 and such a message
   absent_operators   names that must not occur in the program
+  atol_with_backend  {backend: tolerance}
+  most_in_payloads   {backend: {operator of the payload: count}}
   refused_shapes     [{why, shapes: one per tensor input}]: a call with such (zero-filled) inputs ends with exit code 1
 """
 import json, math, os, pathlib, shutil

@@ -11,7 +11,7 @@ import argparse, concurrent.futures, json, os, pathlib, re, sys, tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "harness"))
-import cases, process
+import cases, process, xnnpack_payload
 
 
 class Fault(Exception):
@@ -55,6 +55,14 @@ def check_absent_operators(a, checks, pte):
                 raise Fault(f"the program calls {name}")
 
 
+def check_payloads(a, checks, pte):
+    """The most operators of a kind in the payloads of a backend, all together."""
+    for kind, most in checks.get("most_in_payloads", {}).get((a.backend or "").split(",")[0], {}).items():
+        count = sum(operators.count(kind) for operators in xnnpack_payload.operators(pte.read_bytes()))
+        if count > most:
+            raise Fault(f"{count} {kind} in payloads, not at most {most}")
+
+
 def check(a, case, tmp):
     meta, checks = cases.meta_of(case), cases.checks_of(case)
     pte, again, out = tmp / "model.pte", tmp / "again.pte", tmp / "out"
@@ -70,10 +78,11 @@ def check(a, case, tmp):
     demand(process.run([a.edgec, "verify", case / "model.pt2", pte], a.timeout), "verify against the model")
     demand(process.run(cases.run_command(a.edgec, case, meta, pte, out), a.timeout), "run")
     # Where a backend quantizes rows that the model quantizes as a whole, results are a step of the quantization apart.
-    atol = max(a.atol, checks.get("atol_with_backend", {}).get(a.backend, 0))
+    atol = max(a.atol, checks.get("atol_with_backend", {}).get((a.backend or "").split(",")[0], 0))
     if fault := cases.compare(case, meta, out, atol):
         raise Fault(fault)
     check_absent_operators(a, checks, pte)
+    check_payloads(a, checks, pte)
     check_refused_shapes(a, meta, checks, pte, tmp)
     return f"compiled in {compiled.wall * 1e3:.0f} ms, {pte.stat().st_size / 1e3:.1f} kB, {len(meta['calls'])} calls"
 

@@ -15,7 +15,8 @@ namespace edgec::random_graphs {
 // exporter, say that two sizes are equal, is left out so.)
 class Draft {
  public:
-  explicit Draft(Rng& rng);
+  // `for_delegate`: dtypes and sizes that a delegate takes, for the most part.
+  explicit Draft(Rng& rng, bool for_delegate = false);
 
   // What is known of a value beside its type.
   struct Facts {
@@ -58,6 +59,7 @@ class Draft {
   void choose_outputs();
 
   Rng& rng_;
+  bool for_delegate_ = false;
   std::unique_ptr<Program> program_ = std::make_unique<Program>();
   Method* method_ = nullptr;
   std::vector<sym::Expr> symbols_;
@@ -73,7 +75,7 @@ const OpDef* functional_form(const OpDef& op);
 // A program of the kept nodes and of what they need: results of others become inputs. Unused inputs go.
 std::unique_ptr<Program> rebuilt(const Program& p, const std::vector<bool>& keep, const std::vector<size_t>& outputs);
 
-// A random program of at most `max_nodes` nodes.
-std::unique_ptr<Program> generate(uint64_t seed, size_t max_nodes = 30);
+// A random program of at most `max_nodes` nodes; with a backend most of them are of operators that it takes.
+std::unique_ptr<Program> generate(uint64_t seed, size_t max_nodes = 30, const std::string& backend = {});
 
 }  // namespace edgec::random_graphs

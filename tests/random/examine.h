@@ -26,10 +26,12 @@ struct Finding {
 
 // Compiles with all optimizing passes off, with those on that keep every bit, and with all on; runs and compares.
 Finding examine(const Program& program);
+// Compiles by kernels alone and with a backend; runs and compares within the tolerance of a delegate. Empty `backend`: examine().
+Finding examine(const Program& program, const std::string& backend);
 // What goes in and comes out of each call, as comments: "# call", "# in NAME f32 2,3: 1 2 ...", "# out f32 2,3: 1 2
 // ...".
 std::string values_of_calls(const Program& program);
 // In a process of its own.
-Finding examine_apart(const Program& program);
+Finding examine_apart(const Program& program, const std::string& backend = {});
 
 }  // namespace edgec::random_graphs

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "arguments.h"
+#include "backends/xnnpack/rows.h"
 #include "draft.h"
 
 namespace edgec::random_graphs {
@@ -54,6 +55,41 @@ bool reads_late(const OpDef& op) {
          is_one_of(op.schema().name, {"masked_scatter_", "addmm_", "baddbmm_", "addbmm_", "addmv_", "addr_"});
 }
 
+// Operators of the backend's table, and those that become them.
+std::vector<const OpDef*> operators_of_xnnpack() {
+  std::vector<const OpDef*> out;
+  for (const OpDef* op : usable_operators()) {
+    const std::string& name = op->name();
+    const bool becomes_some = is_one_of(name, {"aten.conv1d",
+                                               "aten.conv2d",
+                                               "aten.conv_transpose2d.input",
+                                               "aten.relu",
+                                               "aten.matmul",
+                                               "aten.avg_pool1d",
+                                               "aten.max_pool1d",
+                                               "aten.pad",
+                                               "aten.chunk",
+                                               "aten.unbind.int",
+                                               "aten.batch_norm",
+                                               "aten.upsample_bilinear2d",
+                                               "aten.unflatten.int",
+                                               "aten.selu",
+                                               "aten.celu",
+                                               "aten.instance_norm",
+                                               "aten.hardtanh",
+                                               "aten.mean",
+                                               "aten.sum",
+                                               "aten.log_softmax.int",
+                                               "aten.movedim.int",
+                                               "aten.swapaxes",
+                                               "aten.flip",
+                                               "aten.narrow",
+                                               "aten.repeat"});
+    if (becomes_some || xnnpack::find_row(name)) out.push_back(op);
+  }
+  return out;
+}
+
 bool repeats_elements(const OpDef& op) {
   return is_one_of(op.schema().name, {"expand", "expand_as", "broadcast_to", "unfold", "as_strided", "broadcast_tensors"});
 }
@@ -67,7 +103,7 @@ const OpDef* functional_form(const OpDef& op) {
       fmt::format("{}.{}{}{}", s.ns, s.name.substr(0, s.name.size() - 1), s.overload.empty() ? "" : ".", s.overload));
 }
 
-Draft::Draft(Rng& rng) : rng_(rng) {
+Draft::Draft(Rng& rng, bool for_delegate) : rng_(rng), for_delegate_(for_delegate) {
   program_->methods.push_back(std::make_unique<Method>());
   method_ = program_->methods[0].get();
   const auto count = std::array{0, 0, 1, 1, 2}[rng_.below(5)];
@@ -86,12 +122,12 @@ std::vector<int64_t> Draft::numbers(const sym::Expr& e) const {
 }
 
 DType Draft::random_float() {
-  if (rng_.chance(70)) return DType::F32;
+  if (rng_.chance(for_delegate_ ? 92 : 70)) return DType::F32;
   return rng_.pick({DType::F64, DType::F16, DType::BF16});
 }
 
 DType Draft::random_dtype() {
-  if (rng_.chance(65)) return random_float();
+  if (rng_.chance(for_delegate_ ? 93 : 65)) return random_float();
   return rng_.pick({DType::I64, DType::I64, DType::I32, DType::Bool, DType::Bool, DType::U8, DType::I8, DType::I16});
 }
 
@@ -283,16 +319,17 @@ std::unique_ptr<Program> Draft::finish() {
   return rebuilt(*program_, std::vector<bool>(graph().node_capacity(), true), outputs);
 }
 
-std::unique_ptr<Program> generate(uint64_t seed, size_t max_nodes) {
+std::unique_ptr<Program> generate(uint64_t seed, size_t max_nodes, const std::string& backend) {
   Rng rng(seed);
-  Draft draft(rng);
-  const auto& ops = usable_operators();
+  Draft draft(rng, !backend.empty());
+  const auto& all = usable_operators();
+  const auto own = backend == "xnnpack" ? operators_of_xnnpack() : std::vector<const OpDef*>();
   // Every symbol is the size of an input.
   if (!draft.symbols().empty()) draft.add_input(draft.random_dtype(), Dims(draft.symbols().begin(), draft.symbols().end()));
   for (int i = static_cast<int>(rng.between(1, 3)); i > 0; --i) draft.add_input(draft.random_dtype(), draft.random_sizes(rng.below(6)));
   const auto nodes = static_cast<size_t>(rng.between(1, static_cast<int64_t>(max_nodes)));
   for (int attempts = 0; draft.graph().node_count() < nodes && attempts < 400; ++attempts) {
-    const OpDef& op = *rng.pick(ops);
+    const OpDef& op = *rng.pick(!own.empty() && rng.chance(95) ? own : all);
     for (int tries = 0; tries < 8; ++tries) {
       auto args = choose_arguments(draft, op);
       if (args && draft.add_call(op, *args)) break;

@@ -23,6 +23,7 @@ struct Options {
   unsigned jobs = 2;
   size_t nodes = 30, shrunk_per_cause = 1;
   bool print = false, values = false, refusals = false, coverage = false;
+  std::string backend;
   std::vector<std::string> files;
 };
 
@@ -30,21 +31,21 @@ constexpr unsigned kSecondsToShrink = 120;
 
 // "ok", or the finding; and the operators of the graph, for the coverage.
 std::string attempt(uint64_t seed, const Options& o) {
-  const auto program = generate(seed, o.nodes);
+  const auto program = generate(seed, o.nodes, o.backend);
   std::string ops;
   const Graph& g = *program->methods[0]->graph;
   for (NodeId n = g.first(); n; n = g.next(n)) ops += g.node(n).op->name() + " ";
-  return ops + "\n" + examine(*program).str();
+  return ops + "\n" + examine(*program, o.backend).str();
 }
 
 // The text of the shrunk program, behind a line with its operators.
 std::string shrunk_text(uint64_t seed, const Options& o, const Finding& f) {
   const auto job = [&](size_t) {
-    const auto small = shrunk(*generate(seed, o.nodes), f);
+    const auto small = shrunk(*generate(seed, o.nodes, o.backend), f, o.backend);
     const Graph& g = *small->methods[0]->graph;
     std::set<std::string> ops;
     for (NodeId n = g.first(); n; n = g.next(n)) ops.insert(g.node(n).op->name());
-    return fmt::format("{}\n{}\n{}", fmt::join(ops, " "), print(*small), examine_apart(*small).str());
+    return fmt::format("{}\n{}\n{}", fmt::join(ops, " "), print(*small), examine_apart(*small, o.backend).str());
   };
   return inprocess::run_isolated(1, 1, job, kSecondsToShrink)[0];
 }
@@ -123,7 +124,7 @@ void refill_weights(Method& m) {
 
 // The text of a graph whose results are all outputs, and as comments what went in and came out of every call.
 std::string printed_with_values(uint64_t seed, const Options& o) {
-  auto program = generate(seed, o.nodes);
+  auto program = generate(seed, o.nodes, o.backend);
   Method& m = *program->methods[0];
   m.graph->outputs.clear();
   m.outputs.clear();
@@ -138,7 +139,7 @@ std::string printed_with_values(uint64_t seed, const Options& o) {
   return print(*program) + values_of_calls(*program);
 }
 
-int run_file(const std::string& path) {
+int run_file(const std::string& path, const std::string& backend) {
   std::ifstream in(path);
   std::ostringstream text;
   text << in.rdbuf();
@@ -148,7 +149,7 @@ int run_file(const std::string& path) {
     return 2;
   }
   refill_weights(*(*program)->methods[0]);
-  const Finding f = examine_apart(**program);
+  const Finding f = examine_apart(**program, backend);
   fmt::print("{}: {}\n", path, f.str());
   return f.ok() ? 0 : 1;
 }
@@ -174,6 +175,8 @@ int main_of(int argc, char** argv) {
       o.nodes = std::strtoul(argv[++i], nullptr, 10);
     else if (a == "--each" && next)
       o.shrunk_per_cause = std::strtoul(argv[++i], nullptr, 10);
+    else if (a == "--backend" && next)
+      o.backend = argv[++i];
     else if (a == "--print")
       o.print = true;
     else if (a == "--values")
@@ -186,7 +189,7 @@ int main_of(int argc, char** argv) {
       o.files.push_back(a);
     else {
       fmt::print(stderr,
-                 "usage: edgec_random_graphs [--seeds FROM..TO] [-j N] [--nodes N] [--each N] [--print] [--values] "
+                 "usage: edgec_random_graphs [--seeds FROM..TO] [-j N] [--nodes N] [--each N] [--backend NAME] [--print] [--values] "
                  "[--refusals] "
                  "[--coverage] [FILE.ir]...\n");
       return 2;
@@ -194,13 +197,15 @@ int main_of(int argc, char** argv) {
   }
   ops::register_all();
   if (o.print) {
-    const auto text = [&o](size_t i) { return o.values ? printed_with_values(o.from + i, o) : print(*generate(o.from + i, o.nodes)); };
+    const auto text = [&o](size_t i) {
+      return o.values ? printed_with_values(o.from + i, o) : print(*generate(o.from + i, o.nodes, o.backend));
+    };
     const auto texts = inprocess::run_isolated(o.to - o.from, o.jobs, text);
     for (size_t i = 0; i < texts.size(); ++i) fmt::print("# seed {}\n{}\n", o.from + i, texts[i]);
     return 0;
   }
   int worst = 0;
-  for (const auto& f : o.files) worst = std::max(worst, run_file(f));
+  for (const auto& f : o.files) worst = std::max(worst, run_file(f, o.backend));
   return o.files.empty() ? run_seeds(o) : worst;
 }
 

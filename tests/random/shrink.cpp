@@ -9,7 +9,7 @@ namespace {
 
 class Shrinker {
  public:
-  Shrinker(const Program& start, const Finding& finding) : signature_(finding.signature()) {
+  Shrinker(const Program& start, const Finding& finding, const std::string& backend) : signature_(finding.signature()), backend_(backend) {
     best_ = rebuilt(start, all_nodes(start), all_outputs(start));
   }
 
@@ -31,7 +31,7 @@ class Shrinker {
 
   bool accept(const std::vector<bool>& keep, const std::vector<size_t>& outputs) {
     auto candidate = rebuilt(*best_, keep, outputs);
-    if (examine_apart(*candidate).signature() != signature_) return false;
+    if (examine_apart(*candidate, backend_).signature() != signature_) return false;
     best_ = std::move(candidate);
     return true;
   }
@@ -64,12 +64,14 @@ class Shrinker {
     return changed;
   }
 
-  std::string signature_;
+  std::string signature_, backend_;
   std::unique_ptr<Program> best_;
 };
 
 }  // namespace
 
-std::unique_ptr<Program> shrunk(const Program& program, const Finding& finding) { return Shrinker(program, finding).run(); }
+std::unique_ptr<Program> shrunk(const Program& program, const Finding& finding, const std::string& backend) {
+  return Shrinker(program, finding, backend).run();
+}
 
 }  // namespace edgec::random_graphs

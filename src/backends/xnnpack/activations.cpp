@@ -23,7 +23,6 @@ Status range(Lowering& l, const Site& s, double min, double max) {
   return {};
 }
 Status relu(Lowering& l, const Site& s) { return range(l, s, 0, kInf); }
-Status relu6(Lowering& l, const Site& s) { return range(l, s, 0, 6); }
 Status hardtanh(Lowering& l, const Site& s) { return range(l, s, s.call().number("min_val", -1), s.call().number("max_val", 1)); }
 Status clamp(Lowering& l, const Site& s) { return range(l, s, s.call().number("min", -kInf), s.call().number("max", kInf)); }
 
@@ -160,7 +159,6 @@ Status prelu(Lowering& l, const Site& s) {
 
 constexpr Row kRows[] = {
     {"aten.relu", relu},
-    {"aten.relu6", relu6},
     {"aten.hardtanh", hardtanh, fixed_range},
     {"aten.clamp", clamp, fixed_range},
     {"aten.leaky_relu", leaky_relu, leaky_relu_refuses},

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "backends/xnnpack/conv.h"
@@ -89,12 +90,14 @@ ConvAttrs attributes(const Numbers& n, const std::vector<int64_t>& weight) {
 Status lower(Lowering& l, const Site& s) {
   const Call c = s.call();
   const Numbers n = numbers(c);
-  const ValueId x = c.value("input"), y = s.node().results[0];
+  const ValueId y = s.node().results[0];
   if (weight_of_quantized(s, c.value("weight")) && lower_quantized_conv(l, s)) return {};
   const TensorData* constant = s.constant("weight");
   const TensorData weight = constant ? *constant : dequantized(*weight_of_quantized(s, c.value("weight")));
-  const Id image = image_of(l, l.form(x));
-  conv_into(l, y, image, l.constant(filter(weight, n, is_depthwise(c))), c.has("bias") ? l.constant(*s.constant("bias")) : kNone, c, {});
+  const Padded x = without_pad(l, c, l.form(c.value("input")));
+  const Id image = image_of(l, x.form);
+  conv_into(l, y, image, x.pads, l.constant(filter(weight, n, is_depthwise(c))), c.has("bias") ? l.constant(*s.constant("bias")) : kNone, c,
+            {});
   return {};
 }
 
@@ -108,10 +111,12 @@ std::vector<double> numbers_of(const TensorData* data, int64_t n, double otherwi
   return out;
 }
 
-// What a batch norm does to a channel: x * scale + shift.
+// What becomes of a channel (of all, when there is one number): x * scale + shift.
 struct Affine {
-  std::vector<double> scale, shift;
+  std::vector<double> scale = {1}, shift = {0};
 };
+double number_of(const std::vector<double>& numbers, size_t channel) { return numbers[numbers.size() == 1 ? 0 : channel]; }
+
 Affine affine(const Site& s) {
   const Call c = s.call();
   const TensorData* var = s.constant("running_var");
@@ -142,34 +147,39 @@ TensorData scaled(const TensorData& w, size_t axis, const std::vector<double>& s
   for (size_t i = axis + 1; i < w.sizes.size(); ++i) inner *= w.sizes[i];
   const int64_t count = w.numel(), channels = w.sizes[axis];
   for (int64_t i = 0; i < count; ++i)
-    append_element(to, w.dtype, read_element(from, w.dtype, i) * scale[static_cast<size_t>(i / inner % channels)]);
+    append_element(to, w.dtype, read_element(from, w.dtype, i) * number_of(scale, static_cast<size_t>(i / inner % channels)));
   return make_tensor_data(w.dtype, w.sizes, std::move(to));
 }
 
-bool fold(Lowering& l, const Site& s, const Affine& a) {
-  NetNode* made = l.maker(s.call().value("input"));
-  if (!made || made->has_range()) return false;
+// The product that makes x does it, when its channels are the dim that is meant.
+bool fold(Lowering& l, const Site& s, ValueId x, std::optional<size_t> channels, const Affine& a) {
+  if (l.quantized(x)) return false;
+  NetNode* made = l.maker(x);
+  const Form f = l.form(x);
+  if (!made || made->has_range() || (channels && f.order.back() != *channels)) return false;
   if (made->op != Op::Conv && made->op != Op::DepthwiseConv && made->op != Op::TransposedConv && made->op != Op::FullyConnected)
     return false;
   const NetValue filter = l.net().value(made->in[1]);
   if (!filter.data || (filter.type != DataType::F32 && filter.type != DataType::F16)) return false;
   const size_t axis = made->op == Op::DepthwiseConv ? 3 : 0;
-  if (filter.data->sizes[axis] != static_cast<int64_t>(a.scale.size())) return false;
+  const int64_t count = filter.data->sizes[axis];
+  for (const auto* numbers : {&a.scale, &a.shift})
+    if (numbers->size() != 1 && static_cast<int64_t>(numbers->size()) != count) return false;
   const DType d = filter.data->dtype;
   const TensorData* old = made->in[2] == kNone ? nullptr : &*l.net().value(made->in[2]).data;
-  std::vector<double> bias = numbers_of(old, static_cast<int64_t>(a.scale.size()), 0);
-  for (size_t i = 0; i < bias.size(); ++i) bias[i] = bias[i] * a.scale[i] + a.shift[i];
+  std::vector<double> bias = numbers_of(old, count, 0);
+  for (size_t i = 0; i < bias.size(); ++i) bias[i] = bias[i] * number_of(a.scale, i) + number_of(a.shift, i);
   made->sources.push_back(s.n);
   const Id new_filter = l.constant(scaled(*filter.data, axis, a.scale)), new_bias = l.constant(vector_of(d, bias));
   l.net().replace_operand(*made, 1, new_filter);
   l.net().replace_operand(*made, 2, new_bias);
+  l.bind(s.node().results[0], f.id, f.order);
   return true;
 }
 
 Refusal batch_norm_refuses(const Site& s) {
   for (const char* p : {"weight", "bias", "running_mean", "running_var"})
     if (s.call().has(p) && !s.constant(p)) return fmt::format("{} is not constant", p);
-  if (s.result().rank() < 2) return "input without channels";
   return {};
 }
 
@@ -177,11 +187,7 @@ Refusal batch_norm_refuses(const Site& s) {
 Status batch_norm(Lowering& l, const Site& s) {
   const Affine a = affine(s);
   const ValueId x = s.call().value("input"), y = s.node().results[0];
-  if (fold(l, s, a)) {
-    const Form f = l.form(x);
-    l.bind(y, f.id, f.order);
-    return {};
-  }
+  if (fold(l, s, x, 1, a)) return {};
   const Form f = l.form(x);
   const size_t rank = l.type(x).rank();
   Dims sizes(rank, Dim(1));
@@ -193,12 +199,72 @@ Status batch_norm(Lowering& l, const Site& s) {
   return {};
 }
 
+// ---- arithmetic behind a product -------------------------------------------------------------------------------------------------------
+
+struct Constant {
+  std::vector<double> numbers;
+  std::optional<size_t> dim;  // of the other operand, along which they differ
+};
+
+std::optional<Constant> constant_along_a_dim(const TensorData& data, size_t rank) {
+  Constant c;
+  if (data.sizes.size() > rank || data.numel() == 0) return std::nullopt;
+  for (size_t i = 0; i < data.sizes.size(); ++i) {
+    if (data.sizes[i] == 1) continue;
+    if (c.dim) return std::nullopt;
+    c.dim = i + rank - data.sizes.size();
+  }
+  c.numbers = numbers_of(&data, data.numel(), 0);
+  if (!std::all_of(c.numbers.begin(), c.numbers.end(), [](double x) { return std::isfinite(x); })) return std::nullopt;
+  return c;
+}
+
+// x op constant, or constant op x when `swapped`; `alpha` belongs to the second operand.
+std::optional<Affine> affine_of(const std::string& op, std::vector<double> numbers, bool swapped, double alpha) {
+  Affine a;
+  const bool sub = op.find(".sub.") != std::string::npos;
+  if (sub || op.find(".add.") != std::string::npos) {
+    const double sign = sub ? -alpha : alpha;
+    if (swapped) a.scale = {sign};
+    for (double& x : numbers) x *= swapped ? 1 : sign;
+    a.shift = std::move(numbers);
+    return a;
+  }
+  if (op.find(".div.") != std::string::npos) {
+    if (swapped) return std::nullopt;
+    for (double& x : numbers) x = 1 / x;
+  }
+  for (double x : numbers)
+    if (!std::isfinite(x)) return std::nullopt;
+  a.scale = std::move(numbers);
+  return a;
+}
+
 constexpr Row kRows[] = {
     {"aten.convolution", lower, refuses},
     {"aten._native_batch_norm_legit_no_training", batch_norm, batch_norm_refuses},
 };
 
 }  // namespace
+
+bool fold_into_product(Lowering& l, const Site& s) {
+  const Call c = s.call();
+  const Node& n = s.node();
+  if (s.result().dtype != DType::F32 || n.args.size() < 2) return false;
+  const double alpha = c.op().schema().find("alpha") >= 0 ? c.number("alpha", 1) : 1;
+  const bool swapped = n.args[0].is_value() && n.args[1].is_value() && s.constant(n.args[0].value());
+  const Arg& other = n.args[swapped ? 0 : 1];
+  const ValueId x = n.args[swapped ? 1 : 0].value();
+  if (s.constant(x) || l.type(x).sizes != s.result().sizes) return false;
+  std::optional<Constant> k;
+  if (!other.is_value())
+    k = Constant{{c.number(c.op().schema().params[1].name)}, {}};
+  else if (const TensorData* data = s.constant(other.value()))
+    k = constant_along_a_dim(*data, l.type(x).rank());
+  if (!k) return false;
+  const auto a = affine_of(n.op->name(), std::move(k->numbers), swapped, alpha);
+  return a && fold(l, s, x, k->dim, *a);
+}
 
 bool is_depthwise(const Call& c) { return !c.flag("transposed") && c.integer("groups", 1) > 1 && c.tensor("weight").sizes[1] == Dim(1); }
 
@@ -217,7 +283,28 @@ void bind_image(Lowering& l, ValueId y, Id image) {
 
 TensorData conv_filter(const Call& c, const TensorData& weight) { return filter(weight, numbers(c), is_depthwise(c)); }
 
-Id conv_node(Lowering& l, const Call& c, ValueId y, Id image, Id filter_id, Id bias, Quant quant) {
+// Zeros around the image are the convolution's own padding, which may differ from side to side.
+Padded without_pad(Lowering& l, const Call& c, const Form& f) {
+  Padded out{f, {0, 0, 0, 0}};
+  NetNode* made = c.flag("transposed") ? nullptr : l.maker(c.value("input"));
+  if (!made || made->op != Op::ConstantPad || made->number != 0 || made->out != f.id) return out;
+  const auto& pads = std::get<ListAttrs>(made->attrs);
+  const size_t rank = f.order.size();
+  for (size_t i = 0; i < rank; ++i) {
+    const size_t dim = f.order[i];
+    if (dim < 2) {
+      if (pads.first[i] + pads.second[i] > 0) return {f, {0, 0, 0, 0}};
+      continue;
+    }
+    const bool width = dim + 1 == rank;  // top, right, bottom, left
+    out.pads[width ? 3 : 0] = pads.first[i];
+    out.pads[width ? 1 : 2] = pads.second[i];
+  }
+  out.form.id = made->in[0];
+  return out;
+}
+
+Id conv_node(Lowering& l, const Call& c, ValueId y, Id image, const Pads& pads, Id filter_id, Id bias, Quant quant) {
   const Numbers n = numbers(c);
   const TensorType& t = l.type(y);
   std::vector<int64_t> weight;
@@ -226,12 +313,14 @@ Id conv_node(Lowering& l, const Call& c, ValueId y, Id image, Id filter_id, Id b
   const bool numbers_only = !std::holds_alternative<std::monostate>(quant);
   const Id out = l.value(numbers_only ? DataType::QInt8 : data_type(t.dtype), to, std::move(quant));
   NetNode& node = l.emit(is_depthwise(c) ? Op::DepthwiseConv : n.transposed ? Op::TransposedConv : Op::Conv, {image, filter_id, bias}, out);
-  node.attrs = attributes(n, weight);
+  ConvAttrs a = attributes(n, weight);
+  for (size_t i = 0; i < pads.size(); ++i) a.padding[i] += pads[i];
+  node.attrs = a;
   return out;
 }
 
-void conv_into(Lowering& l, ValueId y, Id image, Id filter_id, Id bias, const Call& c, Quant quant) {
-  bind_image(l, y, conv_node(l, c, y, image, filter_id, bias, std::move(quant)));
+void conv_into(Lowering& l, ValueId y, Id image, const Pads& pads, Id filter_id, Id bias, const Call& c, Quant quant) {
+  bind_image(l, y, conv_node(l, c, y, image, pads, filter_id, bias, std::move(quant)));
 }
 
 std::span<const Row> conv_rows() { return kRows; }

@@ -1,4 +1,6 @@
 #pragma once
+#include <array>
+
 #include "backends/xnnpack/lowering.h"
 
 // What float and quantized convolutions share.
@@ -10,8 +12,17 @@ Id image_of(Lowering&, const Form&);
 void bind_image(Lowering&, ValueId y, Id image);
 // The weight in the delegate's order.
 TensorData conv_filter(const Call&, const TensorData& weight);
-Id conv_node(Lowering&, const Call&, ValueId y, Id image, Id filter, Id bias, Quant quant);
-void conv_into(Lowering&, ValueId y, Id image, Id filter, Id bias, const Call&, Quant quant);
+using Pads = std::array<uint32_t, 4>;  // top, right, bottom, left
+// An operand without the zeros around it, which the convolution makes itself.
+struct Padded {
+  Form form;
+  Pads pads;
+};
+Padded without_pad(Lowering&, const Call&, const Form& input);
+Id conv_node(Lowering&, const Call&, ValueId y, Id image, const Pads&, Id filter, Id bias, Quant quant);
+void conv_into(Lowering&, ValueId y, Id image, const Pads&, Id filter, Id bias, const Call&, Quant quant);
+// True: what the node does to the channels is part of the product (convolution or linear) that makes its operand.
+bool fold_into_product(Lowering&, const Site&);
 
 // ---- quantized weights (quantized.cpp)
 struct QuantizedWeight {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "backends/xnnpack/conv.h"
 #include "backends/xnnpack/lowering.h"
 
 // Operators of one and two operands, element by element. They take their operands in whatever order these lie.
@@ -67,6 +68,7 @@ Status two(Lowering& l, const Site& s, Op op, ValueId a, ValueId b, double scale
 
 template <Op kOp>
 Status tensors(Lowering& l, const Site& s) {
+  if (kOp != Op::Maximum && kOp != Op::Minimum && fold_into_product(l, s)) return {};
   const Call c = s.call();
   const bool has_alpha = c.op().schema().find("alpha") >= 0;
   return two(l, s, kOp, s.node().args[0].value(), s.node().args[1].value(), has_alpha ? c.number("alpha", 1) : 1);
@@ -74,6 +76,7 @@ Status tensors(Lowering& l, const Site& s) {
 
 template <Op kOp>
 Status with_number(Lowering& l, const Site& s) {
+  if (fold_into_product(l, s)) return {};
   const Call c = s.call();
   const double alpha = c.op().schema().find("alpha") >= 0 ? c.number("alpha", 1) : 1;
   const Form f = l.lying(c.value("self"));
@@ -94,10 +97,6 @@ Status rsub_number(Lowering& l, const Site& s) {
   if (c.number("alpha", 1) != 1) x = l.binary(Op::Multiply, x, c.number("alpha", 1));
   l.bind(s.node().results[0], l.binary(Op::Subtract, l.scalar(c.number("other"), l.net().value(x).type), x), f.order);
   return {};
-}
-
-Status rsub_tensors(Lowering& l, const Site& s) {
-  return two(l, s, Op::Subtract, s.node().args[1].value(), s.node().args[0].value(), s.call().number("alpha", 1));
 }
 
 // The delegate's own estimate gives NaN for 0, its root of infinity too.
@@ -142,16 +141,6 @@ Status power(Lowering& l, const Site& s) {
   return {};
 }
 
-// self + value * a * b, or self + value * a / b; all of one shape or broadcast from the right.
-template <Op kOp>
-Status add_combined(Lowering& l, const Site& s) {
-  const Call c = s.call();
-  Id inner = l.binary(kOp, l.plain(c.value("tensor1")), l.plain(c.value("tensor2")));
-  if (c.number("value", 1) != 1) inner = l.binary(Op::Multiply, inner, c.number("value", 1));
-  l.bind(s.node().results[0], l.binary(Op::Add, l.plain(c.value("self")), inner), plain_order(s.result().rank()));
-  return {};
-}
-
 constexpr Row kRows[] = {
     {"aten.abs", one<Op::Abs>},
     {"aten.ceil", one<Op::Ceiling>},
@@ -164,7 +153,6 @@ constexpr Row kRows[] = {
     {"aten.sigmoid", one<Op::Sigmoid>},
     {"aten.sin", one<Op::Sin>},
     {"aten.sqrt", one<Op::SquareRoot>},
-    {"aten.square", one<Op::Square>},
     {"aten.tanh", one<Op::Tanh>},
     {"aten.reciprocal", reciprocal},
     {"aten.pow.Tensor_Scalar", power, power_refuses},
@@ -174,14 +162,11 @@ constexpr Row kRows[] = {
     {"aten.div.Tensor", tensors<Op::Divide>},
     {"aten.maximum", tensors<Op::Maximum>},
     {"aten.minimum", tensors<Op::Minimum>},
-    {"aten.rsub.Tensor", rsub_tensors, constant_numbers},
     {"aten.add.Scalar", with_number<Op::Add>, constant_numbers},
     {"aten.sub.Scalar", with_number<Op::Subtract>, constant_numbers},
     {"aten.mul.Scalar", with_number<Op::Multiply>, constant_numbers},
     {"aten.div.Scalar", with_number<Op::Divide>, constant_numbers},
     {"aten.rsub.Scalar", rsub_number, constant_numbers},
-    {"aten.addcmul", add_combined<Op::Multiply>, constant_numbers},
-    {"aten.addcdiv", add_combined<Op::Divide>, constant_numbers},
 };
 
 }  // namespace

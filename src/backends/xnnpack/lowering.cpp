@@ -124,7 +124,7 @@ Status Lowering::inputs() {
     value.external = position++;
     value.input = true;
     if (t.dtype == DType::I8)
-      if (const auto q = quantization_of(Site{m_, g_, {}, options_}, v)) value.quant = *q;
+      value.quant = quantization_of(Site{m_, g_, {}, options_}, v).value_or(PerTensor{});  // numbers that only move have any scale
     bind(v, net_.add(std::move(value)), order);
   }
   return {};

@@ -29,6 +29,7 @@ Status apply(Options& o, const std::string& key, const std::string& value) {
     return {};
   };
   if (key == "dynamic_weights") return set(o.dynamic_weights);
+  if (key == "per_op") return set(o.per_op);
   if (key == "precision") {
     o.fp32 = o.static_quant = o.dynamic_quant = false;
     for (const std::string& w : words(value)) {
@@ -47,7 +48,7 @@ Status apply(Options& o, const std::string& key, const std::string& value) {
     for (const std::string& w : words(value)) o.skip.insert(w);
     return {};
   }
-  return usage_error(fmt::format("error: --backend xnnpack: no option \"{}\"; there are precision, dynamic_weights, skip", key));
+  return usage_error(fmt::format("error: --backend xnnpack: no option \"{}\"; there are precision, dynamic_weights, per_op, skip", key));
 }
 
 }  // namespace

@@ -75,6 +75,58 @@ Status max_pool(Lowering& l, const Site& s) {
   return {};
 }
 
+// ---- max over dims ---------------------------------------------------------------------------------------------------------------------
+
+std::vector<size_t> axes_of(const Call& c) {
+  const size_t rank = c.rank("self");
+  std::vector<size_t> out;
+  if (c.op().name() == "aten.max.dim") {
+    if (const auto axis = c.axis("dim", rank)) out = {*axis};
+  } else if (const auto axes = c.axes("dim", rank)) {
+    out = *axes;
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+Refusal max_of_dims_refuses(const Site& s) {
+  const Call c = s.call();
+  const std::vector<size_t> axes = axes_of(c);
+  const TensorType& x = c.tensor("self");
+  if (axes.empty()) return "an input of rank 0";
+  if (axes.back() - axes.front() + 1 != axes.size()) return "dims that do not follow each other";
+  int64_t reduced = 1;
+  for (size_t a : axes) {
+    if (!x.sizes[a].is_static()) return "a reduced size that is not constant";
+    reduced *= *x.sizes[a].constant();
+  }
+  if (reduced <= 1) return "a window of one element";
+  for (size_t i = 0, before = 0, after = 0; i < x.rank(); ++i) {
+    if (x.sizes[i].is_static()) continue;
+    (i < axes.front() ? before : after) += 1;
+    if (before + after > 1) return "several dynamic dims, of which the delegate infers one";
+  }
+  return {};
+}
+// A max pool over an image [before, reduced, 1, after].
+Status max_of_dims(Lowering& l, const Site& s) {
+  const Call c = s.call();
+  const std::vector<size_t> axes = axes_of(c);
+  const TensorType& x = c.tensor("self");
+  Dim before = 1, reduced = 1, after = 1;
+  for (size_t i = 0; i < x.rank(); ++i) {
+    Dim& to = i < axes.front() ? before : i > axes.back() ? after : reduced;
+    to = to * x.sizes[i];
+  }
+  const Id image = l.reshape(l.plain(c.value("self")), {before, reduced, Dim(1), after});
+  const Id out = l.value(l.net().value(image).type, {before, Dim(1), Dim(1), after});
+  ConvAttrs a;
+  a.kernel[0] = a.stride[0] = static_cast<uint32_t>(*reduced.constant());
+  l.emit(Op::MaxPool, {image}, out).attrs = a;
+  l.bind(s.node().results[0], l.reshape(out, s.result().sizes), plain_order(s.result().rank()));
+  return {};
+}
+
 // ---- average ---------------------------------------------------------------------------------------------------------------------------
 
 Refusal average_refuses(const Site& s) {
@@ -170,6 +222,8 @@ Status resize(Lowering& l, const Site& s) {
 constexpr Row kRows[] = {
     {"aten.max_pool2d_with_indices", max_pool, max_refuses},
     {"aten.max_pool2d", max_pool, max_refuses},
+    {"aten.max.dim", max_of_dims, max_of_dims_refuses},
+    {"aten.amax", max_of_dims, max_of_dims_refuses},
     {"aten.avg_pool2d", average_pool, average_refuses},
     {"aten.adaptive_avg_pool2d", adaptive_pool, adaptive_refuses},
     {"aten._adaptive_avg_pool2d", adaptive_pool, adaptive_refuses},

@@ -202,9 +202,6 @@ std::optional<Requantized> requantized(const Lowering& l, const Site& s, ValueId
     const bool tanh = op == "aten.hardtanh";
     if (op == "aten.relu") {
       r.min = 0;
-    } else if (op == "aten.relu6") {
-      r.min = 0;
-      r.max = 6;
     } else if ((tanh || op == "aten.clamp") && !refuses(Site{s.m, s.g, user, s.options})) {
       r.min = c.number(tanh ? "min_val" : "min", -kInf);
       r.max = c.number(tanh ? "max_val" : "max", kInf);
@@ -296,10 +293,19 @@ std::optional<PerTensor> quantization_ahead(const Site& s, ValueId v, int depth)
   return std::nullopt;
 }
 
+// A weight goes with its user: nothing else would be computed of it.
+Refusal weight_refused(const Site& s) {
+  bool is_output = false;
+  const auto all = users(s.g, s.node().results[0], is_output);
+  for (NodeId user : all)
+    if (!refuses(Site{s.m, s.g, user, s.options})) return {};
+  return "what uses the weight is not taken";
+}
+
 // Choice, quantize and dequantize are the product's own: taken when nothing else uses them.
 Refusal dynamic_refuses(const Site& s) {
   const std::string& op = s.node().op->name();
-  if (is_dynamic_dequantize(op) && weight_of_quantized(s, s.node().results[0])) return {};
+  if (is_dynamic_dequantize(op) && weight_of_quantized(s, s.node().results[0])) return weight_refused(s);
   for (ValueId v : s.node().results) {
     bool is_output = false;
     for (NodeId user : users(s.g, v, is_output)) {
@@ -347,7 +353,18 @@ bool lower_quantized_linear(Lowering& l, const Site& s) {
   }
   const auto to = requantized(l, s, y);
   const auto x = l.quantized(c.value("input"));
-  if (!s.options.static_quant || !x || !to || !symmetric(w) || w.axis != 0 || w.group_size > 0 || w.four_bits) return false;
+  const bool by_channel = symmetric(w) && w.axis == 0 && w.group_size == 0 && !w.four_bits;
+  if (by_channel && !x && s.result().dtype == DType::F32) {  // floats by integers: the weight alone is quantized
+    QuantizedWeight channels = w;
+    if (w.per_tensor) channels.scales.assign(n, w.scales[0]);
+    channels.per_tensor = false;
+    const Form f = rows(l.form(c.value("input")));
+    Id out = l.fully_connected(f.id, integer_weight(l, channels, w.numbers, 0), kNone, n);
+    if (c.has("bias")) out = l.binary(Op::Add, out, l.constant(*s.constant("bias")));  // the kernel would scale a bias of its own
+    l.bind(y, out, f.order);
+    return true;
+  }
+  if (!s.options.static_quant || !x || !to || !by_channel) return false;
   const Form f = rows(*x);
   Dims sizes = l.dims(f.id);
   sizes.back() = Dim(int64_t{n});
@@ -367,16 +384,17 @@ bool lower_quantized_conv(Lowering& l, const Site& s) {
   if (dynamic_product(s, s.n)) {
     const Id image = image_of(l, l.form(*dynamic_source(s, c.value("input"))));
     const Id bias = c.has("bias") ? l.constant(*s.constant("bias")) : kNone;
-    conv_into(l, y, l.quantized_rows(image, 3), integer_weight(l, w, conv_filter(c, w.numbers), axis), bias, c, {});
+    conv_into(l, y, l.quantized_rows(image, 3), {}, integer_weight(l, w, conv_filter(c, w.numbers), axis), bias, c, {});
     return true;
   }
   const auto to = requantized(l, s, y);
   const auto x = l.quantized(c.value("input"));
   if (!s.options.static_quant || !x || !to || !symmetric(w) || w.group_size > 0 || w.four_bits) return false;
   if (!w.per_tensor && (transposed ? w.axis != 1 || c.integer("groups", 1) > 1 : w.axis != 0)) return false;
-  const Id image = image_of(l, *x);
+  const Padded padded = without_pad(l, c, *x);
+  const Id image = image_of(l, padded.form);
   const Id bias = c.has("bias") ? integer_bias(l, *s.constant("bias"), quant_of(l, image).scale, w) : kNone;
-  const Id out = conv_node(l, c, y, image, integer_weight(l, w, conv_filter(c, w.numbers), axis), bias, to->to);
+  const Id out = conv_node(l, c, y, image, padded.pads, integer_weight(l, w, conv_filter(c, w.numbers), axis), bias, to->to);
   bind_image(l, y, out);
   const Form f = *l.quantized(y);
   finish(l, *to, f.id, f.order);
@@ -409,8 +427,8 @@ Status quantize(Lowering& l, const Site& s) {
 }
 
 Refusal dequantize_refuses(const Site& s) {
+  if (weight_of_quantized(s, s.node().results[0])) return weight_refused(s);
   if (!s.options.static_quant) return "quantized numbers are left out by option precision";
-  if (weight_of_quantized(s, s.node().results[0])) return {};
   const Call c = s.call();
   if (s.constant("input")) return "a constant of another dtype than int8";
   if (s.result().dtype != DType::F32) return "the delegate dequantizes to float32";
@@ -430,7 +448,7 @@ Status dequantize(Lowering& l, const Site& s) {
 
 Refusal weight_refuses(const Site& s) {
   if (!weight_of_quantized(s, s.node().results[0])) return "the delegate takes channels of a constant int8 weight";
-  return {};
+  return weight_refused(s);
 }
 
 constexpr Row kRows[] = {

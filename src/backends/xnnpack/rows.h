@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "backends/xnnpack/options.h"
 
@@ -49,8 +50,13 @@ std::span<const Row> norm_rows();
 std::span<const Row> shape_rows();
 std::span<const Row> quant_rows();
 const Row* find_row(std::string_view name);
+std::vector<std::string_view> row_names();
 
 // Why the call is left to the runtime's kernels.
 Refusal refuses(const Site&);
+// Why nodes that are taken are not worth the call of a delegate.
+Refusal region_refused(const Method&, const Graph&, std::span<const NodeId>);
+// Each operator with the quantizing around it and the range behind it.
+NodeMap<uint32_t> groups_per_operator(const Method&, const Graph&);
 
 }  // namespace edgec::xnnpack

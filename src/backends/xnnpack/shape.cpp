@@ -44,14 +44,8 @@ Status view(Lowering& l, const Site& s) {
 std::vector<size_t> permutation(const Call& c) {
   const size_t rank = c.rank("self");
   std::vector<size_t> p(rank);
-  for (size_t i = 0; i < rank; ++i) p[i] = i;
-  if (c.op().schema().find("dims") >= 0) {
-    const auto dims = c.integers("dims");
-    for (size_t i = 0; i < rank; ++i) p[i] = static_cast<size_t>(dims[i] < 0 ? dims[i] + static_cast<int64_t>(rank) : dims[i]);
-  } else {
-    const auto a = c.axis("dim0", rank), b = c.axis("dim1", rank);
-    if (a && b) std::swap(p[*a], p[*b]);
-  }
+  const auto dims = c.integers("dims");
+  for (size_t i = 0; i < rank; ++i) p[i] = static_cast<size_t>(dims[i] < 0 ? dims[i] + static_cast<int64_t>(rank) : dims[i]);
   return p;
 }
 
@@ -147,7 +141,6 @@ Refusal slice_refuses(const Site& s) {
   const Call c = s.call();
   if (c.dim("step") != Dim(1)) return fmt::format("a step of {}", c.dim("step").str());
   const auto k = cut(c);
-  if (!k) return "a dim that is out of range";
   if (!k->start.constant() || *k->start.constant() < 0) return "a start that is not constant";
   const Dim &size = s.result().sizes[k->axis], &from = c.tensor("self").sizes[k->axis];
   if (!size.is_static() && size + k->start != from) return "an end that is not constant";
@@ -189,34 +182,11 @@ Status select(Lowering& l, const Site& s) {
   return {};
 }
 
-Refusal split_refuses(const Site& s) {
-  const Call c = s.call();
-  const auto axis = c.axis("dim", c.rank("self"));
-  if (!axis) return "a dim that is out of range";
-  if (!c.tensor("self").sizes[*axis].is_static()) return "splitting a dim that is not constant";
-  return {};
-}
-Status split(Lowering& l, const Site& s) {
-  const Call c = s.call();
-  EDGEC_TRY(const size_t axis, c.axis("dim", c.rank("self")));
-  const Form f = l.raw(c.value("self"));
-  int64_t start = 0;
-  for (ValueId part : s.node().results) {
-    const int64_t size = *l.type(part).sizes[axis].constant();
-    l.bind(part, l.slice(f.id, place(f.order, axis), start, Dim(size)), f.order);
-    start += size;
-  }
-  return {};
-}
-
 // ---- joins -----------------------------------------------------------------------------------------------------------------------------
 
 Refusal cat_refuses(const Site& s) {
   const auto parts = s.call().values("tensors");
   if (parts.size() < 2) return "a single part";
-  for (ValueId v : parts)
-    if (s.g.tensor(v).rank() != s.result().rank()) return "parts of different ranks";
-  if (s.result().rank() == 0) return "parts of rank 0";
   return {};
 }
 Status cat(Lowering& l, const Site& s) {
@@ -259,6 +229,58 @@ Status stack(Lowering& l, const Site& s) {
   return {};
 }
 
+// ---- parts that are written -----------------------------------------------------------------------------------------------------------
+
+// The operand with a slice of it replaced: what lies before, the new part, what lies behind.
+Refusal slice_scatter_refuses(const Site& s) {
+  const Call c = s.call();
+  if (c.dim("step") != Dim(1)) return fmt::format("a step of {}", c.dim("step").str());
+  const auto k = cut(c);
+  if (!k->start.constant() || *k->start.constant() < 0) return "a start that is not constant";
+  const Dim end = k->start + c.tensor("src").sizes[k->axis], &whole = c.tensor("self").sizes[k->axis];
+  if (end != whole && !end.is_static()) return "an end that is not constant";
+  return {};
+}
+Refusal select_scatter_refuses(const Site& s) {
+  const Call c = s.call();
+  const auto axis = c.axis("dim", c.rank("self"));
+  if (!axis || !c.dim("index").constant()) return "an index that is not constant";
+  if (*c.dim("index").constant() < 0 && !c.tensor("self").sizes[*axis].is_static())
+    return "an index from the end of a dim that is not constant";
+  if (!at_most_one_dynamic(c.tensor("self").sizes)) return "a new dim beside several dynamic ones";
+  return {};
+}
+
+void replaced_part(Lowering& l, const Site& s, size_t axis, int64_t start, Id part, const Order& order) {
+  const ValueId x = s.call().value("self");
+  const Form f = l.form(x);
+  const size_t at = place(f.order, axis);
+  part = l.transposed(part, order, f.order);
+  const Dim end = Dim(start) + l.dims(part)[at], whole = l.type(x).sizes[axis];
+  std::vector<Id> parts;
+  if (start > 0) parts.push_back(l.slice(f.id, at, 0, Dim(start)));
+  parts.push_back(part);
+  if (end != whole) parts.push_back(l.slice(f.id, at, *end.constant(), whole - end));
+  l.bind(s.node().results[0], l.concatenate(std::move(parts), static_cast<uint32_t>(at)), f.order);
+}
+Status slice_scatter(Lowering& l, const Site& s) {
+  const Cut k = *cut(s.call());
+  const Form part = l.form(s.call().value("src"));
+  replaced_part(l, s, k.axis, *k.start.constant(), part.id, part.order);
+  return {};
+}
+Status select_scatter(Lowering& l, const Site& s) {
+  const Call c = s.call();
+  const Dims& sizes = l.type(c.value("self")).sizes;
+  EDGEC_TRY(const size_t axis, c.axis("dim", sizes.size()));
+  int64_t index = *c.dim("index").constant();
+  if (index < 0) index += *sizes[axis].constant();
+  Dims one = sizes;
+  one[axis] = Dim(1);
+  replaced_part(l, s, axis, index, l.reshape(l.plain(c.value("src")), one), plain_order(sizes.size()));
+  return {};
+}
+
 // ---- pads ------------------------------------------------------------------------------------------------------------------------------
 
 Refusal pad_refuses(const Site& s) {
@@ -270,7 +292,7 @@ Refusal pad_refuses(const Site& s) {
 Status pad(Lowering& l, const Site& s) {
   const Call c = s.call();
   const std::vector<int64_t> pads = c.integers("pad");
-  const Form f = l.form(c.value("self"));
+  const Form f = c.number("value", 0) == 0 ? l.raw(c.value("self")) : l.form(c.value("self"));  // zero is one of the numbers
   const size_t rank = f.order.size();
   ListAttrs a{std::vector<uint32_t>(rank, 0), std::vector<uint32_t>(rank, 0)};
   Dims to = l.dims(f.id);
@@ -280,7 +302,8 @@ Status pad(Lowering& l, const Site& s) {
     a.second[at] = static_cast<uint32_t>(pads[i + 1]);
     to[at] = to[at] + Dim(pads[i] + pads[i + 1]);
   }
-  const Id y = l.value(l.net().value(f.id).type, to);
+  const NetValue from = l.net().value(f.id);
+  const Id y = l.value(from.type, to, from.quant);
   NetNode& n = l.emit(Op::ConstantPad, {f.id}, y);
   n.attrs = a;
   n.number = static_cast<float>(c.number("value", 0));
@@ -292,25 +315,15 @@ Status constant(Lowering&, const Site&) { return {}; }  // made where it is used
 
 constexpr Row kRows[] = {
     {"aten.view", view, view_refuses, false, true},
-    {"aten.reshape", view, view_refuses, false, true},
-    {"aten.unsqueeze", view, view_refuses, false, true},
-    {"aten.squeeze", view, view_refuses, false, true},
-    {"aten.squeeze.dim", view, view_refuses, false, true},
-    {"aten.squeeze.dims", view, view_refuses, false, true},
-    {"aten.flatten.using_ints", view, view_refuses, false, true},
     {"aten.permute", permute, nullptr, false, true},
-    {"aten.transpose.int", permute, nullptr, false, true},
     {"aten.expand", expand, expand_refuses},
-    {"aten.clone", same, nullptr, false, true},
-    {"aten.alias", same, nullptr, false, true},
     {"dim_order_ops._to_dim_order_copy", same, nullptr, false, true},
-    {"dim_order_ops._clone_dim_order", same, nullptr, false, true},
     {"aten.slice.Tensor", slice, slice_refuses, false, true},
     {"aten.select.int", select, select_refuses, false, true},
-    {"aten.split.Tensor", split, split_refuses, false, true},
-    {"aten.split_with_sizes", split, split_refuses, false, true},
     {"aten.cat", cat, cat_refuses},
     {"aten.stack", stack, stack_refuses},
+    {"aten.slice_scatter", slice_scatter, slice_scatter_refuses},
+    {"aten.select_scatter", select_scatter, select_scatter_refuses},
     {"aten.constant_pad_nd", pad, pad_refuses},
     {"prim.constant", constant},
 };

@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
+#include <set>
 #include <unordered_map>
 
 #include "backends/xnnpack/conv.h"
@@ -71,9 +74,45 @@ bool on_numbers(const Site& s, bool through = true) {
   return all && any;
 }
 
+// A size that no input has: read from data while the program runs.
+bool has_sizes_from_data(const Graph& g, std::span<const NodeId> nodes) {
+  std::set<sym::Expr, sym::ExprLess> known;
+  const auto look = [](const Type& t, const auto& see) {
+    if (!t.is_tensor()) return;
+    for (const Dim& d : t.tensor.sizes)
+      for (const sym::Expr& e : sym::free_symbols(d)) see(e);
+  };
+  for (ValueId v : g.inputs) look(g.type(v), [&](const sym::Expr& e) { known.insert(e); });
+  bool found = false;
+  for (NodeId n : nodes)
+    for (ValueId v : g.node(n).results) look(g.type(v), [&](const sym::Expr& e) { found = found || !known.count(e); });
+  return found;
+}
+
+// Multiplications and additions, roughly: one an element, and for a product as many as a weight or the operands have beside the result.
+int64_t work(const Graph& g, NodeId n) {
+  constexpr double kMuch = double{1 << 30};
+  double most = 1, all = 1;
+  const auto look = [&](ValueId v) {
+    if (!g.type(v).is_tensor()) return;
+    const auto elements = static_cast<double>(sym::upper_bound(numel(g.tensor(v).sizes)).value_or(1 << 30));
+    most = std::max(most, elements);
+    all = std::min(all * elements, kMuch * kMuch);
+  };
+  for (const Arg& a : g.node(n).args) for_each_value(a, look);
+  for (ValueId v : g.node(n).results) look(v);
+  const std::string& op = g.node(n).op->name();
+  const auto is_one_of = [&](auto... names) { return ((op.find(names) != std::string::npos) || ...); };
+  // Of [m, k], [k, n] and [m, n] the sizes' product is (mkn)^2.
+  return static_cast<int64_t>(is_one_of("linear", "mm", "matmul", "convolution", "attention") ? std::min(std::sqrt(all), kMuch)
+                                                                                              : std::min(most, kMuch));
+}
+
 }  // namespace
 
-const Row* find_row(std::string_view name) {
+namespace {
+
+const std::unordered_map<std::string_view, const Row*>& table() {
   static const auto* const rows = [] {
     auto* all = new std::unordered_map<std::string_view, const Row*>();
     for (std::span<const Row> group : {elementwise_rows(), activation_rows(), matrix_rows(), attention_rows(), conv_rows(), pool_rows(),
@@ -81,8 +120,21 @@ const Row* find_row(std::string_view name) {
       for (const Row& r : group) all->emplace(r.name, &r);
     return all;
   }();
-  const auto it = rows->find(name);
-  return it == rows->end() ? nullptr : it->second;
+  return *rows;
+}
+
+}  // namespace
+
+const Row* find_row(std::string_view name) {
+  const auto it = table().find(name);
+  return it == table().end() ? nullptr : it->second;
+}
+
+std::vector<std::string_view> row_names() {
+  std::vector<std::string_view> out;
+  for (const auto& [name, row] : table()) out.push_back(name);
+  std::sort(out.begin(), out.end());
+  return out;
 }
 
 Refusal refuses(const Site& s) {
@@ -95,6 +147,18 @@ Refusal refuses(const Site& s) {
     if (Refusal r = results_refused(s)) return r;
   if (!s.options.fp32 && !row->own_types && !on_numbers(s)) return "float32 is left out by option precision";
   return row->refuses ? row->refuses(s) : std::nullopt;
+}
+
+// In branches, loop bodies and on sizes that data decide, calls follow each other: a delegate that plans anew for little work costs more
+// than it saves.
+Refusal region_refused(const Method& m, const Graph& g, std::span<const NodeId> nodes) {
+  constexpr int64_t kWorthACall = 10000;
+  if (&g == m.graph.get() && !has_sizes_from_data(g, nodes)) return {};
+  int64_t sum = 0;
+  for (NodeId n : nodes) sum += work(g, n);
+  if (sum >= kWorthACall) return {};
+  return fmt::format("a delegate's call costs more than {} operations{}", sum,
+                     &g == m.graph.get() ? " on sizes that data decide" : " in a branch or loop");
 }
 
 }  // namespace edgec::xnnpack

@@ -24,6 +24,35 @@ static_assert(static_cast<int>(Op::BatchMatMul) == static_cast<int>(fb::Op::Batc
 static_assert(static_cast<int>(Op::Reshape) == static_cast<int>(fb::Op::Reshape));
 static_assert(static_cast<int>(DataType::QBInt4) == static_cast<int>(fb::DataType::QBInt4));
 
+std::string letters(std::span<const std::byte> bytes) {  // base64, without padding
+  constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+  std::string out;
+  uint32_t left = 0, bits = 0;
+  for (std::byte b : bytes) {
+    left = left << 8 | std::to_integer<uint32_t>(b);
+    for (bits += 8; bits >= 6; bits -= 6) out += kLetters[left >> (bits - 6) & 63];
+  }
+  if (bits > 0) out += kLetters[left << (6 - bits) & 63];
+  return out;
+}
+
+// Contents of the same key are the same: short ones are their own key; the length keeps two others apart that only a chosen collision
+// could bring together. Keys are short, since they stand in the program and in each payload.
+Result<std::string> key_of(const TensorData& data) {
+  constexpr int64_t kOwnKey = 16;
+  if (data.nbytes() <= kOwnKey) return "xc" + letters(gather(data));
+  Hasher128 hasher;
+  EDGEC_TRY_VOID(stream(data, {}, [&](std::span<const std::byte> piece) -> Status {
+    hasher.add(piece);
+    return {};
+  }));
+  const Hash128 hash = hasher.digest();
+  std::vector<std::byte> bytes;
+  for (uint64_t part : {hash.high, hash.low})
+    for (int shift = 56; shift >= 0; shift -= 8) bytes.push_back(static_cast<std::byte>(part >> shift));
+  return fmt::format("xh{}{:x}", letters(bytes), data.nbytes());
+}
+
 class Writer {
  public:
   explicit Writer(const Net& net) : net_(net) {}
@@ -80,13 +109,7 @@ class Writer {
       inline_.insert(inline_.end(), bytes.begin(), bytes.end());
       return static_cast<uint32_t>(constants_.size());
     }
-    Hasher128 hasher;
-    EDGEC_TRY_VOID(stream(data, {}, [&](std::span<const std::byte> piece) -> Status {
-      hasher.add(piece);
-      return {};
-    }));
-    // The length keeps two contents apart that only a chosen collision could bring together.
-    const std::string key = fmt::format("xnn.{}.{}", hasher.digest().hex(), data.nbytes());
+    EDGEC_TRY(const std::string key, key_of(data));
     const auto [known, fresh] = by_key_.try_emplace(key, static_cast<uint32_t>(constants_.size() + 1));
     if (fresh) {
       constants_.push_back(
@@ -96,13 +119,20 @@ class Writer {
     return known->second;
   }
 
+  // Lists of equal numbers are stored once.
+  Offset<flatbuffers::Vector<uint32_t>> numbers(const std::vector<uint32_t>& list) {
+    const auto [known, fresh] = lists_.try_emplace(list);
+    if (fresh) known->second = b_.CreateVector(list);
+    return known->second;
+  }
+
   Result<Offset<fb::Value>> value(Id id, const NetValue& v) {
     EDGEC_TRY(const std::vector<uint32_t> dims, bounds(v.dims));
     uint32_t constant_index = 0;
     if (v.data) EDGEC_TRY_VOID(assign(constant_index, constant(*v.data, v.packed)));
     const uint32_t flags = (v.input ? kExternalInput : 0) | (v.output ? kExternalOutput : 0);
-    const auto tensor = fb::CreateTensorDirect(b_, static_cast<fb::DataType>(v.type), static_cast<uint32_t>(dims.size()), &dims,
-                                               constant_index, v.external, flags, id);
+    const auto tensor = fb::CreateTensor(b_, static_cast<fb::DataType>(v.type), static_cast<uint32_t>(dims.size()), numbers(dims),
+                                         constant_index, v.external, flags, id);
     if (std::holds_alternative<std::monostate>(v.quant)) return fb::CreateValue(b_, fb::AnyTensor::Tensor, tensor.Union());
     fb::Quant kind = fb::Quant::NONE;
     Offset<void> quant;
@@ -162,13 +192,13 @@ class Writer {
       case Op::MaxPool:
         return pool(n, std::get<ConvAttrs>(n.attrs));
       case Op::Transpose:
-        return fb::CreateTransposeDirect(b_, rank, &lists->first, in(0), n.out, n.flags).Union();
+        return fb::CreateTranspose(b_, rank, numbers(lists->first), in(0), n.out, n.flags).Union();
       case Op::Reshape:
-        return fb::CreateReshapeDirect(b_, rank, &lists->first, in(0), n.out, n.flags).Union();
+        return fb::CreateReshape(b_, rank, numbers(lists->first), in(0), n.out, n.flags).Union();
       case Op::Slice:
-        return fb::CreateSliceDirect(b_, rank, &lists->first, &lists->second, in(0), n.out, n.flags).Union();
+        return fb::CreateSlice(b_, rank, numbers(lists->first), numbers(lists->second), in(0), n.out, n.flags).Union();
       case Op::ConstantPad:
-        return fb::CreateConstantPadDirect(b_, &lists->first, &lists->second, n.number, in(0), n.out, n.flags).Union();
+        return fb::CreateConstantPad(b_, numbers(lists->first), numbers(lists->second), n.number, in(0), n.out, n.flags).Union();
       case Op::ResizeBilinear:
         return fb::CreateResizeBilinear(b_, lists->first[0], lists->first[1], in(0), n.out, n.flags).Union();
       case Op::LeakyRelu:
@@ -241,6 +271,7 @@ class Writer {
   Payload out_;
   std::vector<Offset<fb::Constant>> constants_;
   std::map<std::string, uint32_t> by_key_;
+  std::map<std::vector<uint32_t>, Offset<flatbuffers::Vector<uint32_t>>> lists_;
   std::vector<std::byte> inline_;
 };
 

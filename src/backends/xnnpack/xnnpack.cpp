@@ -17,10 +17,10 @@ class XnnpackBackend : public Backend {
     return specs_of(options);
   }
 
-  BackendTraits traits(const CompileSpecs&) const override {
+  BackendTraits traits(const CompileSpecs& specs) const override {
     BackendTraits t;
     t.sym_inside = true;  // what a node is told of sizes follows from its operands
-    t.joins_independent = true;
+    t.joins_independent = !options_of(specs).per_op;
     return t;
   }
 
@@ -57,6 +57,15 @@ class XnnpackBackend : public Backend {
   std::optional<std::string> refuses(const Method& m, const Graph& g, NodeId n, const CompileSpecs& specs) const override {
     const Options options = options_of(specs);
     return xnnpack::refuses(Site{m, g, n, options});
+  }
+
+  std::optional<std::string> refuses_region(const Method& m, const Graph& g, std::span<const NodeId> nodes,
+                                            const CompileSpecs&) const override {
+    return region_refused(m, g, nodes);
+  }
+
+  NodeMap<uint32_t> groups(const Method& m, const Graph& g, const CompileSpecs& specs) const override {
+    return options_of(specs).per_op ? groups_per_operator(m, g) : NodeMap<uint32_t>();
   }
 
   Result<Payload> preprocess(const Method& region, const CompileSpecs& specs) const override {
