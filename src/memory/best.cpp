@@ -21,7 +21,15 @@ std::vector<uint32_t> sorted(const Problem& p, Order order) {
     const std::vector<int64_t> live = p.live();
     for (const auto& i : p.items) peak.push_back(*std::max_element(live.begin() + i.lo, live.begin() + i.hi + 1));
   }
-  const auto width = [](const Problem::Item& i) { return int64_t{i.hi} - i.lo + 1; };
+  const auto width = [](const auto& i) { return int64_t{i.hi} - i.lo + 1; };
+  const auto area = [&](const Problem::Item& i) {
+    int64_t sum = 0;
+    for (const Problem::Part& part : p.parts_of(i)) {
+      if (part.size > (INT64_MAX - sum) / width(part)) return INT64_MAX;
+      sum += part.size * width(part);
+    }
+    return sum;
+  };
   const auto key = [&](uint32_t k) -> std::array<int64_t, 3> {
     const Problem::Item& i = p.items[k];
     const bool always = i.lo == 0 && i.hi + 1 == p.sections;
@@ -29,7 +37,7 @@ std::vector<uint32_t> sorted(const Problem& p, Order order) {
       case Order::Size:
         return {always, i.size, -int64_t{i.lo}};
       case Order::Area:
-        return {always, i.size > INT64_MAX / width(i) ? INT64_MAX : i.size * width(i), i.size};
+        return {always, area(i), i.size};
       case Order::Width:
         return {always, width(i), i.size};
       case Order::Start:
@@ -64,6 +72,7 @@ void improve_by_turns(const Problem& p, std::vector<uint32_t> order, int64_t eno
 
 // Closes the gap between the bound and what was found, from both sides.
 void search_between(const Problem& p, int64_t enough, int64_t steps, Arrangement& best, Effort& effort) {
+  const auto search = p.has_holes ? search_with_holes : search_without_holes;
   int64_t target = std::max(enough, effort.bound);
   int64_t open = effort.bound;  // below it nothing is possible, or nothing was found
   while (best.height > std::max(enough, open) && steps > 0) {

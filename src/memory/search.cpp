@@ -443,7 +443,7 @@ class Search {
 
 }  // namespace
 
-Verdict search(const Problem& problem, int64_t capacity, int64_t& steps, Arrangement& found) {
+Verdict search_without_holes(const Problem& problem, int64_t capacity, int64_t& steps, Arrangement& found) {
   if (problem.items.size() > kMaxSearchItems) return Verdict::GaveUp;
   if (problem.max_live() > capacity) return Verdict::Impossible;
   Search search(problem, capacity);
