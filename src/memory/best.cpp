@@ -72,7 +72,6 @@ void improve_by_turns(const Problem& p, std::vector<uint32_t> order, int64_t eno
 
 // Closes the gap between the bound and what was found, from both sides.
 void search_between(const Problem& p, int64_t enough, int64_t steps, Arrangement& best, Effort& effort) {
-  const auto search = p.has_holes ? search_with_holes : search_without_holes;
   int64_t target = std::max(enough, effort.bound);
   int64_t open = effort.bound;  // below it nothing is possible, or nothing was found
   while (best.height > std::max(enough, open) && steps > 0) {
@@ -89,25 +88,46 @@ void search_between(const Problem& p, int64_t enough, int64_t steps, Arrangement
   }
 }
 
+// Items with holes: an arrangement that makes no use of them may be found more easily, and few items can be tried in all ways.
+void search_around_holes(const Problem& p, int64_t enough, int64_t steps, Arrangement& best, Effort& effort) {
+  const Problem filled = p.filled();
+  Effort apart{0, filled.bound(), false};
+  if (apart.bound < best.height) search_between(filled, std::max(enough, apart.bound), steps / 2, best, apart);
+  effort.steps += apart.steps;
+  if (best.height > enough) search_between(p, enough, steps / 2, best, effort);
+  constexpr int64_t kStepsForAll = 500'000;
+  int64_t left = std::min(steps, kStepsForAll);
+  while (best.height > std::max(enough, effort.bound) && left > 0) {
+    const Verdict verdict = search_everything(p, std::max(enough, effort.bound), left, best);
+    if (verdict == Verdict::GaveUp || enough > effort.bound) break;
+    if (verdict == Verdict::Impossible) ++effort.bound;
+  }
+}
+
+// The cheap orders, until one is good enough.
+Arrangement in_good_order(const Problem& problem, int64_t enough) {
+  Arrangement best{{}, INT64_MAX};
+  for (Order order : kOrders) {
+    const std::vector<uint32_t> items = sorted(problem, order);
+    for (Fit fit : {Fit::Lowest, Fit::Tightest}) {
+      if (best.height <= enough) return best;
+      Arrangement a = place_in_order(problem, items, fit, best.height - 1);
+      if (a.offsets.size() == problem.items.size() && a.height < best.height) best = std::move(a);
+    }
+  }
+  return best;
+}
+
 }  // namespace
 
 Arrangement BestPlanner::arrange(const Problem& problem, int64_t enough, Effort& effort) const {
-  effort.bound = problem.max_live();
+  effort.bound = problem.bound();
   enough = std::max(enough, effort.bound);
-  Arrangement best{{}, INT64_MAX};
-  const auto take = [&](Arrangement a) {
-    if (a.offsets.size() == problem.items.size() && a.height < best.height) best = std::move(a);
-    return best.height <= enough;
-  };
-  bool done = false;
-  for (Order order : kOrders) {
-    const std::vector<uint32_t> items = sorted(problem, order);
-    for (Fit fit : {Fit::Lowest, Fit::Tightest}) done = done || take(place_in_order(problem, items, fit, best.height - 1));
-    if (done) break;
-  }
-  if (!done && !take(GreedyPlanner().arrange(problem, enough))) {
+  Arrangement best = in_good_order(problem, enough);
+  if (best.height > enough) {
+    if (Arrangement greedy = GreedyPlanner().arrange(problem, enough); greedy.height < best.height) best = std::move(greedy);
     improve_by_turns(problem, sorted(problem, Order::Size), enough, best);
-    if (best.height > enough) search_between(problem, enough, steps_, best, effort);
+    if (best.height > enough) (problem.has_holes ? search_around_holes : search_between)(problem, enough, steps_, best, effort);
   }
   effort.proven = best.height <= effort.bound;
   return best;

@@ -30,8 +30,8 @@ class Flow {
   const Stretch& operator[](uint32_t s) const { return stretches_[s]; }
   uint32_t size() const { return static_cast<uint32_t>(stretches_.size()); }
   uint32_t at(uint32_t time) const {
-    const auto after = std::upper_bound(stretches_.begin(), stretches_.end(), time,
-                                        [](uint32_t t, const Stretch& s) { return t < s.times.first; });
+    const auto after =
+        std::upper_bound(stretches_.begin(), stretches_.end(), time, [](uint32_t t, const Stretch& s) { return t < s.times.first; });
     return static_cast<uint32_t>(after - stretches_.begin()) - 1;
   }
 
@@ -125,7 +125,8 @@ class Events {
     const std::string& op = n.op->name();
     const bool assigns = op == "prim.assign", copies_row = op == "executorch_prim.et_copy_index.tensor";
     const bool overwrites = op == "aten.copy_" || assigns || copies_row;  // the first argument is not read
-    const bool marks = op == "prim.loop" || op == "prim.join" || op == "prim.repeat" || op == "prim.repeat_until";  // names lists, reads none
+    const bool marks =
+        op == "prim.loop" || op == "prim.join" || op == "prim.repeat" || op == "prim.repeat_until";  // names lists, reads none
     for (const Arg& a : n.args)
       if ((!overwrites || &a != &n.args[0]) && (!marks || !a.is_list())) for_each_value(a, [&](const ValueId& v) { read(v, now); });
     if (assigns) add(n.args[0].value(), now, Event::Write);

@@ -85,4 +85,10 @@ int64_t Problem::max_live() const {
   return most;
 }
 
+int64_t Problem::bound() const {
+  int64_t least = max_live();
+  for (const Item& i : items) least = std::max(least, i.size);
+  return least;
+}
+
 }  // namespace edgec::memory

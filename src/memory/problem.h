@@ -36,7 +36,8 @@ struct Problem {
   static Problem of(std::span<const MemoryBlock> blocks, int64_t alignment);
 
   std::vector<int64_t> live() const;  // of each section
-  int64_t max_live() const;           // no arrangement is lower
+  int64_t max_live() const;           // at any time
+  int64_t bound() const;              // no arrangement is lower: what is live, and the largest item, which may never be live as a whole
 
  private:
   void add_item(uint32_t block, int64_t size, const std::vector<MemoryPart>& parts);

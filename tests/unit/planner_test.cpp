@@ -173,7 +173,7 @@ TEST(Search, SaysWhenACapacityIsImpossible) {
     const Problem problem = Problem::of(blocks, 1);
     int64_t capacity = problem.max_live(), steps = 200'000'000;
     Arrangement found;
-    for (Verdict verdict; (verdict = search_without_holes(problem, capacity, steps, found)) != Verdict::Found; ++capacity, ++impossible) {
+    for (Verdict verdict; (verdict = search(problem, capacity, steps, found)) != Verdict::Found; ++capacity, ++impossible) {
       ASSERT_EQ(verdict, Verdict::Impossible) << "round " << round << ", capacity " << capacity << ", steps left " << steps;
       ASSERT_FALSE(fits(blocks, 0, capacity)) << "round " << round;
     }
@@ -202,7 +202,7 @@ TEST(Search, SolvesHardInstances) {
     const Problem problem = Problem::of(instance->blocks, 1024);
     int64_t steps = 100'000'000;
     Arrangement found;
-    EXPECT_EQ(search_without_holes(problem, 1024, steps, found), Verdict::Found) << name;
+    EXPECT_EQ(search(problem, 1024, steps, found), Verdict::Found) << name;
     Blocks blocks = instance->blocks;
     for (size_t i = 0; i < problem.items.size(); ++i) blocks[problem.items[i].block].offset = found.offsets[i] * 1024;
     const MemoryLayer layer{1, "", 1048576, 1024, 1};

@@ -86,10 +86,10 @@ class Search {
 
 }  // namespace
 
-Verdict search_with_holes(const Problem& problem, int64_t capacity, int64_t& steps, Arrangement& found) {
+Verdict search_everything(const Problem& problem, int64_t capacity, int64_t& steps, Arrangement& found) {
   constexpr size_t kMaxItems = 256, kMaxParts = 2048;
   if (problem.items.size() > kMaxItems || problem.parts.size() > kMaxParts) return Verdict::GaveUp;
-  if (problem.max_live() > capacity) return Verdict::Impossible;
+  if (problem.bound() > capacity) return Verdict::Impossible;
   Search search(problem, capacity, steps);
   if (!search.solve(0)) return steps > 0 ? Verdict::Impossible : Verdict::GaveUp;
   found = {search.offsets(), 0};
