@@ -110,7 +110,7 @@ def planner_table(a, tmp):
     for file in sorted(a.instances.glob("*.csv")):
         held &= planned(file.stem, file, ["--capacity", str(CAPACITY)], 10)
     for kind in ("chain", "random"):  # with the effort that a program gets
-        held &= planned(f"1000 tensors, {kind}", thousand_tensors(kind, tmp / "thousand.csv"), ["--effort", "4", "--align", "16"], 0.05, 9)
+        held &= planned(f"1000 tensors, {kind}", thousand_tensors(kind, tmp / "thousand.csv"), ["--effort", "1", "--align", "16"], 0.05, 9)
     run.show("planner alone, whole process", ["instance", "wall", "cpu", "goal (cpu)", "result"], rows)
     return held
 

@@ -56,18 +56,51 @@ std::vector<uint32_t> sorted(const Problem& p, Order order) {
   return out;
 }
 
+// How often all items can be placed before it takes too long: a pass looks at the parts that live at the same time as each.
+int64_t passes_in_time(const Problem& p) {
+  const auto parts = static_cast<int64_t>(p.parts.size());
+  const int64_t most = std::min<int64_t>(3'000'000, 500'000'000 / std::max<int64_t>(parts, 1));  // some 30 ms; 5 for a thousand parts
+  std::vector<int64_t> begin(p.sections), living(p.sections + 1);
+  for (const Problem::Part& part : p.parts) ++begin[part.lo], ++living[part.lo], --living[part.hi + 1];
+  int64_t looks = 1, now = 0;
+  for (uint32_t s = 0; s < p.sections; ++s) looks += begin[s] * (now += living[s]);
+  return most / looks;
+}
+
 // Takes what sticks out first next time: most of what the orders leave open is a few items that came too late.
-void improve_by_turns(const Problem& p, std::vector<uint32_t> order, int64_t enough, Arrangement& best) {
-  constexpr int kTurns = 60;
-  constexpr size_t kMaxItems = 3000;
-  if (p.items.size() > kMaxItems) return;
+void improve_by_turns(const Problem& p, std::vector<uint32_t> order, int64_t enough, int64_t turns, Arrangement& best) {
   Arrangement now = place_in_order(p, order, Fit::Lowest);
-  for (int turn = 0; turn < kTurns && best.height > enough; ++turn) {
+  for (int64_t turn = 0; turn < turns && best.height > enough; ++turn) {
     if (now.height < best.height) best = now;
     std::stable_partition(order.begin(), order.end(), [&](uint32_t i) { return now.offsets[i] + p.items[i].size > best.height - 1; });
     now = place_in_order(p, order, Fit::Lowest);
   }
   if (now.height < best.height) best = now;
+}
+
+// Moves one item at a time to another place in the order, mostly one that sticks out to an earlier place, and keeps what is no worse.
+void improve_by_moves(const Problem& p, std::vector<uint32_t> order, int64_t enough, int64_t moves, Arrangement& best) {
+  uint64_t random = 1;
+  const auto below = [&](size_t k) {
+    random = random * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<size_t>(random >> 33) % k;
+  };
+  Arrangement now = place_in_order(p, order, Fit::Lowest);
+  std::vector<size_t> high;
+  for (int64_t move = 0; move < moves && best.height > enough; ++move) {
+    high.clear();
+    for (size_t k = 0; k < order.size(); ++k)
+      if (now.offsets[order[k]] + p.items[order[k]].size == now.height) high.push_back(k);
+    const size_t from = below(4) == 0 ? below(order.size()) : high[below(high.size())];
+    const size_t to = below(5) == 0 ? below(order.size()) : below(from + 1);
+    std::vector<uint32_t> next = order;
+    next.erase(next.begin() + static_cast<std::ptrdiff_t>(from));
+    next.insert(next.begin() + static_cast<std::ptrdiff_t>(to), order[from]);
+    Arrangement then = place_in_order(p, next, Fit::Lowest, now.height);
+    if (then.offsets.size() != p.items.size()) continue;
+    order = std::move(next), now = std::move(then);
+    if (now.height < best.height) best = now;
+  }
 }
 
 // Closes the gap between the bound and what was found, from both sides.
@@ -126,7 +159,9 @@ Arrangement BestPlanner::arrange(const Problem& problem, int64_t enough, Effort&
   Arrangement best = in_good_order(problem, enough);
   if (best.height > enough) {
     if (Arrangement greedy = GreedyPlanner().arrange(problem, enough); greedy.height < best.height) best = std::move(greedy);
-    improve_by_turns(problem, sorted(problem, Order::Size), enough, best);
+    const int64_t passes = passes_in_time(problem);
+    improve_by_turns(problem, sorted(problem, Order::Size), enough, std::min<int64_t>(passes / 2, 60), best);
+    improve_by_moves(problem, sorted(problem, Order::Area), enough, passes / 2, best);
     if (best.height > enough) (problem.has_holes ? search_around_holes : search_between)(problem, enough, steps_, best, effort);
   }
   effort.proven = best.height <= effort.bound;
