@@ -10,6 +10,8 @@ namespace edgec::memory {
 namespace {
 
 enum class Order : uint8_t { Size, Area, Width, Start, Peak, SizeThenWidth };
+constexpr int64_t kTurns = 60;
+constexpr int64_t kManyItems = 3000;  // more are placed in the cheap orders only
 constexpr std::array kOrders = {Order::Size, Order::Area, Order::Width, Order::Start, Order::Peak, Order::SizeThenWidth};
 
 // The items in the order in which they are placed. What lives always goes to the bottom in any: it is in the way of everything.
@@ -159,9 +161,10 @@ Arrangement BestPlanner::arrange(const Problem& problem, int64_t enough, Effort&
   Arrangement best = in_good_order(problem, enough);
   if (best.height > enough) {
     if (Arrangement greedy = GreedyPlanner().arrange(problem, enough); greedy.height < best.height) best = std::move(greedy);
-    const int64_t passes = passes_in_time(problem);
-    improve_by_turns(problem, sorted(problem, Order::Size), enough, std::min<int64_t>(passes / 2, 60), best);
-    improve_by_moves(problem, sorted(problem, Order::Area), enough, passes / 2, best);
+    const auto items = static_cast<int64_t>(problem.items.size());
+    const int64_t passes = std::min(passes_in_time(problem), 50 * items) * std::min(steps_, kCompileSteps) / kCompileSteps;
+    improve_by_turns(problem, sorted(problem, Order::Size), enough, items <= kManyItems ? kTurns : 0, best);
+    improve_by_moves(problem, sorted(problem, Order::Area), enough, passes, best);
     if (best.height > enough) (problem.has_holes ? search_around_holes : search_between)(problem, enough, steps_, best, effort);
   }
   effort.proven = best.height <= effort.bound;
