@@ -84,8 +84,11 @@ class Report {
     put("], \"blocks\": [");
     list(plan.blocks, [&](const memory::PlannedBlock& b) {
       const Value& v = m.graph->value(b.value);
-      put("{{\"value\": {}, \"type\": {}, \"memory\": {}, \"offset\": {}, \"bytes\": {}, \"first\": {}, \"last\": {}, \"accesses\": {}}}",
+      put("{{\"value\": {}, \"type\": {}, \"memory\": {}, \"offset\": {}, \"bytes\": {}, \"first\": {}, \"last\": {}, \"accesses\": {}, "
+          "\"parts\": [",
           quoted(v.name), quoted(str(v.type)), b.memory_id, b.offset, b.bytes, b.first, b.last, b.accesses);
+      list(b.parts, [&](const MemoryPart& p) { put("[{}, {}, {}, {}]", p.offset, p.bytes, p.first, p.last); });
+      put("]}}");
     });
     put("]}}}}");
   }

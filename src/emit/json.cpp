@@ -86,6 +86,8 @@ class JsonWriter {
     numbers(plan.buffer_sizes);
     auto most = max_live_bytes(plan);
     put(", \"max_live_bytes\": {}", most ? fmt::format("{}", *most) : "null");
+    most = max_live_bytes(plan, 16);  // the alignment of offsets unless more is asked for
+    put(", \"max_live_bytes_aligned\": {}", most ? fmt::format("{}", *most) : "null");
     put(", \"live\": ");
     list(live_bytes(plan).value_or(std::vector<LiveBytes>()), [&](const LiveBytes& l) {
       put("{{\"memory\": {}, \"begin\": {}, \"end\": {}, \"from\": {}, \"to\": {}}}", l.memory, l.begin, l.end, l.from, l.to);

@@ -103,9 +103,12 @@ class Liveness {
     for (int32_t v : plan_.outputs) read(v, end);
     for (const auto& [begin, piece] : pieces_) lifetimes_.push_back({begin, piece.end, piece.from, piece.to});
     if (steps_ > kMaxSteps || loops_.size() > kMaxLoops) return std::nullopt;
-    for (auto [first, last] : loops_)  // what a loop reads must last until its end
+    for (auto [first, last] : loops_) {  // what a loop reads must last until its end
       for (Lifetime& l : lifetimes_)
         if (l.from < first && l.to >= first && l.to <= last) l.to = last;
+      for (auto [to, now] : rows_)
+        if (first <= now && now <= last) add_rows(to, {first, last});
+    }
     return std::move(lifetimes_);
   }
 
@@ -178,8 +181,22 @@ class Liveness {
     });
   }
 
+  bool is_operator(const KernelCall& c, std::string_view name) const {
+    return c.op >= 0 && std::cmp_less(c.op, plan_.operators.size()) && plan_.operators[static_cast<size_t>(c.op)].name == name;
+  }
+
+  // The rows before stay, so from the first one on all of `to` is needed; in a loop from its beginning.
+  void write_row(int32_t to, int32_t from, Time now) {
+    read(from, now);
+    bool is_new = true;
+    for_tensors(to, [&](int32_t one) { is_new = is_new && !written_[static_cast<size_t>(one)]; });
+    is_new ? write(to, now) : read(to, now);
+    rows_.emplace_back(to, now);
+  }
+
   void step(const KernelCall& c, Time now) {
     if (c.args.empty()) return;
+    if (is_operator(c, "executorch_prim::et_copy_index") && c.args.size() > 2) return write_row(c.args[0], c.args[1], now);
     const int32_t result = c.args.back();
     std::set<int32_t> results{result};
     for_tensors(result, [&](int32_t v) { results.insert(v); });
@@ -188,9 +205,7 @@ class Liveness {
     for (size_t i = 0; i < n; ++i) read(c.args[i], now);
     const Value* x = value(result);
     const auto* t = x ? std::get_if<Tensor>(x) : nullptr;
-    const bool is_view = c.op >= 0 && std::cmp_less(c.op, plan_.operators.size()) &&
-                         plan_.operators[static_cast<size_t>(c.op)].name == "executorch_prim::et_view";
-    if (t && !t->place && is_view && n > 0 && c.args[0] != result) {
+    if (t && !t->place && is_operator(c, "executorch_prim::et_view") && n > 0 && c.args[0] != result) {
       const Value* self = value(c.args[0]);
       if (self && std::holds_alternative<Tensor>(*self)) views_[result] = c.args[0];
       return;
@@ -215,6 +230,13 @@ class Liveness {
     for (int32_t v : outputs) write(v, now);
   }
 
+  void add_rows(int32_t to, std::pair<Time, Time> times) {
+    for_tensors(to, [&](int32_t v) {
+      if (const auto where = place_of(std::get<Tensor>(*value(v))))
+        lifetimes_.push_back({where->first, where->second, times.first, times.second});
+    });
+  }
+
   void step(const MoveCall& c, Time now) {
     read(c.from, now);
     write(c.to, now);
@@ -236,6 +258,7 @@ class Liveness {
   std::map<Position, Piece> pieces_;
   std::vector<Lifetime> lifetimes_;
   std::vector<std::pair<Time, Time>> loops_;
+  std::vector<std::pair<int32_t, Time>> rows_;  // written one by one: of which value, when
   size_t steps_ = 0;
 };
 
@@ -247,9 +270,13 @@ uint64_t planned_bytes(const Plan& plan) {
   return sum;
 }
 
-std::optional<uint64_t> max_live_bytes(const Plan& plan) {
-  const auto lifetimes = Liveness(plan).lifetimes();
+std::optional<uint64_t> max_live_bytes(const Plan& plan, uint64_t unit) {
+  auto lifetimes = Liveness(plan).lifetimes();
   if (!lifetimes) return std::nullopt;
+  for (Lifetime& l : *lifetimes) {
+    l.begin.second -= l.begin.second % unit;
+    if (const uint64_t more = (unit - l.end.second % unit) % unit; l.end.second <= UINT64_MAX - more) l.end.second += more;
+  }
   return lifetimes->empty() ? 0 : Coverage(*lifetimes).largest();
 }
 

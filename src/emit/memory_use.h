@@ -12,9 +12,9 @@ namespace edgec::pte {
 uint64_t planned_bytes(const Plan& plan);
 
 // Planned bytes that hold something still to be read, at the instruction where they are most: no plan of this order of
-// instructions can do with less. State is live always. Nothing for plans too tangled to tell quickly. Safe for any
-// content.
-std::optional<uint64_t> max_live_bytes(const Plan& plan);
+// instructions can do with less. State is live always. `unit`: each piece counts from a multiple of it to one. Nothing for plans too
+// tangled to tell quickly. Safe for any content.
+std::optional<uint64_t> max_live_bytes(const Plan& plan, uint64_t unit = 1);
 
 // Bytes of a memory that hold something still to be read, from one instruction to another (both included; 0 is the call, instruction i is
 // i + 1, the return is one after the last).

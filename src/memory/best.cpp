@@ -10,6 +10,8 @@ namespace edgec::memory {
 namespace {
 
 enum class Order : uint8_t { Size, Area, Width, Start, Peak, SizeThenWidth };
+constexpr int64_t kTurns = 60;
+constexpr int64_t kManyItems = 3000;  // more are placed in the cheap orders only
 constexpr std::array kOrders = {Order::Size, Order::Area, Order::Width, Order::Start, Order::Peak, Order::SizeThenWidth};
 
 // The items in the order in which they are placed. What lives always goes to the bottom in any: it is in the way of everything.
@@ -21,7 +23,15 @@ std::vector<uint32_t> sorted(const Problem& p, Order order) {
     const std::vector<int64_t> live = p.live();
     for (const auto& i : p.items) peak.push_back(*std::max_element(live.begin() + i.lo, live.begin() + i.hi + 1));
   }
-  const auto width = [](const Problem::Item& i) { return int64_t{i.hi} - i.lo + 1; };
+  const auto width = [](const auto& i) { return int64_t{i.hi} - i.lo + 1; };
+  const auto area = [&](const Problem::Item& i) {
+    int64_t sum = 0;
+    for (const Problem::Part& part : p.parts_of(i)) {
+      if (part.size > (INT64_MAX - sum) / width(part)) return INT64_MAX;
+      sum += part.size * width(part);
+    }
+    return sum;
+  };
   const auto key = [&](uint32_t k) -> std::array<int64_t, 3> {
     const Problem::Item& i = p.items[k];
     const bool always = i.lo == 0 && i.hi + 1 == p.sections;
@@ -29,7 +39,7 @@ std::vector<uint32_t> sorted(const Problem& p, Order order) {
       case Order::Size:
         return {always, i.size, -int64_t{i.lo}};
       case Order::Area:
-        return {always, i.size > INT64_MAX / width(i) ? INT64_MAX : i.size * width(i), i.size};
+        return {always, area(i), i.size};
       case Order::Width:
         return {always, width(i), i.size};
       case Order::Start:
@@ -48,18 +58,51 @@ std::vector<uint32_t> sorted(const Problem& p, Order order) {
   return out;
 }
 
+// How often all items can be placed before it takes too long: a pass looks at the parts that live at the same time as each.
+int64_t passes_in_time(const Problem& p) {
+  const auto parts = static_cast<int64_t>(p.parts.size());
+  const int64_t most = std::min<int64_t>(3'000'000, 500'000'000 / std::max<int64_t>(parts, 1));  // some 30 ms; 5 for a thousand parts
+  std::vector<int64_t> begin(p.sections), living(p.sections + 1);
+  for (const Problem::Part& part : p.parts) ++begin[part.lo], ++living[part.lo], --living[part.hi + 1];
+  int64_t looks = 1, now = 0;
+  for (uint32_t s = 0; s < p.sections; ++s) looks += begin[s] * (now += living[s]);
+  return most / looks;
+}
+
 // Takes what sticks out first next time: most of what the orders leave open is a few items that came too late.
-void improve_by_turns(const Problem& p, std::vector<uint32_t> order, int64_t enough, Arrangement& best) {
-  constexpr int kTurns = 60;
-  constexpr size_t kMaxItems = 3000;
-  if (p.items.size() > kMaxItems) return;
+void improve_by_turns(const Problem& p, std::vector<uint32_t> order, int64_t enough, int64_t turns, Arrangement& best) {
   Arrangement now = place_in_order(p, order, Fit::Lowest);
-  for (int turn = 0; turn < kTurns && best.height > enough; ++turn) {
+  for (int64_t turn = 0; turn < turns && best.height > enough; ++turn) {
     if (now.height < best.height) best = now;
     std::stable_partition(order.begin(), order.end(), [&](uint32_t i) { return now.offsets[i] + p.items[i].size > best.height - 1; });
     now = place_in_order(p, order, Fit::Lowest);
   }
   if (now.height < best.height) best = now;
+}
+
+// Moves one item at a time to another place in the order, mostly one that sticks out to an earlier place, and keeps what is no worse.
+void improve_by_moves(const Problem& p, std::vector<uint32_t> order, int64_t enough, int64_t moves, Arrangement& best) {
+  uint64_t random = 1;
+  const auto below = [&](size_t k) {
+    random = random * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<size_t>(random >> 33) % k;
+  };
+  Arrangement now = place_in_order(p, order, Fit::Lowest);
+  std::vector<size_t> high;
+  for (int64_t move = 0; move < moves && best.height > enough; ++move) {
+    high.clear();
+    for (size_t k = 0; k < order.size(); ++k)
+      if (now.offsets[order[k]] + p.items[order[k]].size == now.height) high.push_back(k);
+    const size_t from = below(4) == 0 ? below(order.size()) : high[below(high.size())];
+    const size_t to = below(5) == 0 ? below(order.size()) : below(from + 1);
+    std::vector<uint32_t> next = order;
+    next.erase(next.begin() + static_cast<std::ptrdiff_t>(from));
+    next.insert(next.begin() + static_cast<std::ptrdiff_t>(to), order[from]);
+    Arrangement then = place_in_order(p, next, Fit::Lowest, now.height);
+    if (then.offsets.size() != p.items.size()) continue;
+    order = std::move(next), now = std::move(then);
+    if (now.height < best.height) best = now;
+  }
 }
 
 // Closes the gap between the bound and what was found, from both sides.
@@ -80,25 +123,49 @@ void search_between(const Problem& p, int64_t enough, int64_t steps, Arrangement
   }
 }
 
+// Items with holes: an arrangement that makes no use of them may be found more easily, and few items can be tried in all ways.
+void search_around_holes(const Problem& p, int64_t enough, int64_t steps, Arrangement& best, Effort& effort) {
+  const Problem filled = p.filled();
+  Effort apart{0, filled.bound(), false};
+  if (apart.bound < best.height) search_between(filled, std::max(enough, apart.bound), steps / 2, best, apart);
+  effort.steps += apart.steps;
+  if (best.height > enough) search_between(p, enough, steps / 2, best, effort);
+  constexpr int64_t kStepsForAll = 500'000;
+  int64_t left = std::min(steps, kStepsForAll);
+  while (best.height > std::max(enough, effort.bound) && left > 0) {
+    const Verdict verdict = search_everything(p, std::max(enough, effort.bound), left, best);
+    if (verdict == Verdict::GaveUp || enough > effort.bound) break;
+    if (verdict == Verdict::Impossible) ++effort.bound;
+  }
+}
+
+// The cheap orders, until one is good enough.
+Arrangement in_good_order(const Problem& problem, int64_t enough) {
+  Arrangement best{{}, INT64_MAX};
+  for (Order order : kOrders) {
+    const std::vector<uint32_t> items = sorted(problem, order);
+    for (Fit fit : {Fit::Lowest, Fit::Tightest}) {
+      if (best.height <= enough) return best;
+      Arrangement a = place_in_order(problem, items, fit, best.height - 1);
+      if (a.offsets.size() == problem.items.size() && a.height < best.height) best = std::move(a);
+    }
+  }
+  return best;
+}
+
 }  // namespace
 
 Arrangement BestPlanner::arrange(const Problem& problem, int64_t enough, Effort& effort) const {
-  effort.bound = problem.max_live();
+  effort.bound = problem.bound();
   enough = std::max(enough, effort.bound);
-  Arrangement best{{}, INT64_MAX};
-  const auto take = [&](Arrangement a) {
-    if (a.offsets.size() == problem.items.size() && a.height < best.height) best = std::move(a);
-    return best.height <= enough;
-  };
-  bool done = false;
-  for (Order order : kOrders) {
-    const std::vector<uint32_t> items = sorted(problem, order);
-    for (Fit fit : {Fit::Lowest, Fit::Tightest}) done = done || take(place_in_order(problem, items, fit, best.height - 1));
-    if (done) break;
-  }
-  if (!done && !take(GreedyPlanner().arrange(problem, enough))) {
-    improve_by_turns(problem, sorted(problem, Order::Size), enough, best);
-    if (best.height > enough) search_between(problem, enough, steps_, best, effort);
+  Arrangement best = in_good_order(problem, enough);
+  if (best.height > enough) {
+    if (Arrangement greedy = GreedyPlanner().arrange(problem, enough); greedy.height < best.height) best = std::move(greedy);
+    const auto items = static_cast<int64_t>(problem.items.size());
+    const int64_t passes = std::min(passes_in_time(problem), 50 * items) * std::min(steps_, kCompileSteps) / kCompileSteps;
+    improve_by_turns(problem, sorted(problem, Order::Size), enough, items <= kManyItems ? kTurns : 0, best);
+    improve_by_moves(problem, sorted(problem, Order::Area), enough, passes, best);
+    if (best.height > enough) (problem.has_holes ? search_around_holes : search_between)(problem, enough, steps_, best, effort);
   }
   effort.proven = best.height <= effort.bound;
   return best;

@@ -26,31 +26,40 @@ Status check_place(const MemoryBlock& b, std::span<const MemoryLayer> layers) {
   return {};
 }
 
+struct Rectangle {  // what a part takes
+  const MemoryBlock* block = nullptr;
+  int64_t begin = 0, end = 0;
+  uint32_t first = 0, last = 0;
+};
+
 }  // namespace
 
 Status check_plan(std::span<const MemoryBlock> blocks, std::span<const MemoryLayer> layers) {
-  std::vector<const MemoryBlock*> by_start, by_end;
+  std::vector<Rectangle> all;
   for (const MemoryBlock& b : blocks) {
     EDGEC_TRY_VOID(check_place(b, layers));
-    if (b.bytes > 0) by_start.push_back(&b);
+    if (b.parts.empty() && b.bytes > 0) all.push_back({&b, b.offset, b.offset + b.bytes, b.first, b.last});
+    for (const MemoryPart& p : b.parts)
+      if (p.bytes > 0) all.push_back({&b, b.offset + p.offset, b.offset + p.offset + p.bytes, p.first, p.last});
   }
+  std::vector<const Rectangle*> by_start, by_end;
+  for (const Rectangle& r : all) by_start.push_back(&r);
   by_end = by_start;
   std::stable_sort(by_start.begin(), by_start.end(), [](auto* a, auto* b) { return a->first < b->first; });
   std::stable_sort(by_end.begin(), by_end.end(), [](auto* a, auto* b) { return a->last < b->last; });
   // In the order of time: what is alive never overlaps, so its neighbours by address are all that can.
-  std::map<std::pair<uint32_t, int64_t>, const MemoryBlock*> alive;
+  std::map<std::pair<uint32_t, int64_t>, const Rectangle*> alive;
   auto dead = by_end.begin();
-  for (const MemoryBlock* b : by_start) {
-    for (; dead != by_end.end() && (*dead)->last < b->first; ++dead) alive.erase({(*dead)->memory_id, (*dead)->offset});
-    const auto above = alive.lower_bound({b->memory_id, b->offset});
-    const MemoryBlock* other = nullptr;
-    if (above != alive.end() && above->second->memory_id == b->memory_id && above->second->offset < b->offset + b->bytes)
-      other = above->second;
+  for (const Rectangle* r : by_start) {
+    const uint32_t memory = r->block->memory_id;
+    for (; dead != by_end.end() && (*dead)->last < r->first; ++dead) alive.erase({(*dead)->block->memory_id, (*dead)->begin});
+    const auto above = alive.lower_bound({memory, r->begin});
+    const Rectangle* other = nullptr;
+    if (above != alive.end() && above->first.first == memory && above->second->begin < r->end) other = above->second;
     if (above != alive.begin())
-      if (const MemoryBlock* below = std::prev(above)->second; below->memory_id == b->memory_id && below->offset + below->bytes > b->offset)
-        other = below;
-    if (other) return model_error(fmt::format("{} and {} overlap", shown(*other), shown(*b)));
-    alive[{b->memory_id, b->offset}] = b;
+      if (const auto below = std::prev(above); below->first.first == memory && below->second->end > r->begin) other = below->second;
+    if (other) return model_error(fmt::format("{} and {} overlap", shown(*other->block), shown(*r->block)));
+    alive[{memory, r->begin}] = r;
   }
   return {};
 }

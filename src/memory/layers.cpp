@@ -16,6 +16,19 @@ namespace {
 constexpr uint32_t kMaxMemoryId = 255;  // the runtime makes a buffer for each id up to the highest
 constexpr int64_t kMaxAlignment = int64_t{1} << 30;
 
+// Adds what an item takes to the live units of each section, when they stay within the capacity.
+bool add_within(std::vector<int64_t>& live, std::span<const Problem::Part> parts, int64_t capacity) {
+  const auto change = [&](int64_t sign) {
+    bool within = true;
+    for (const Problem::Part& p : parts)
+      for (uint32_t s = p.lo; s <= p.hi; ++s) within = (live[s] += sign * p.size) <= capacity && within;
+    return within;
+  };
+  if (change(1)) return true;
+  change(-1);
+  return false;
+}
+
 // Which blocks of `candidates` (by preference) a layer takes: as many as could fit at every moment, if only they were arranged well.
 std::vector<size_t> as_many_as_fit(std::span<const MemoryBlock> blocks, const std::vector<size_t>& candidates, const MemoryLayer& layer) {
   const Problem all = Problem::of(blocks, layer.alignment);
@@ -26,11 +39,7 @@ std::vector<size_t> as_many_as_fit(std::span<const MemoryBlock> blocks, const st
   for (size_t k : candidates) {
     if (layer.capacity >= 0) {
       if (blocks[k].bytes > layer.capacity) continue;
-      if (const Problem::Item* i = item_of[k]) {
-        const auto begin = live.begin() + i->lo, end = live.begin() + i->hi + 1;
-        if (std::any_of(begin, end, [&](int64_t n) { return n + i->size > layer.capacity / layer.alignment; })) continue;
-        std::for_each(begin, end, [&](int64_t& n) { n += i->size; });
-      }
+      if (const Problem::Item* i = item_of[k]; i && !add_within(live, all.parts_of(*i), layer.capacity / layer.alignment)) continue;
     }
     taken.push_back(k);
   }

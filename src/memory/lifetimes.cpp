@@ -7,6 +7,7 @@
 #include <edgec/op.h>
 
 #include "memory/liveness.h"
+#include "memory/parts.h"
 
 namespace edgec::memory {
 namespace {
@@ -59,19 +60,23 @@ Result<std::vector<Block>> lifetimes(const Method& m, const PlanOptions& options
           "give one with torch._check at export, or with --bound SYMBOL=N");
       continue;
     }
-    const Span span = live.of(v);
     if (index[root.index] == SIZE_MAX) {
       index[root.index] = blocks.size();
-      blocks.push_back({root, 0, span.first, span.last, -1});
+      blocks.push_back({root, 0, live.of(v).first, 0, {}});
     }
     Block& b = blocks[index[root.index]];
     b.bytes = std::max(b.bytes, offset + *bytes);
-    b.first = std::min(b.first, span.first);
-    b.last = std::max(b.last, span.last);
+    b.first = std::min(b.first, live.of(v).first);
+    b.last = std::max(b.last, live.of(v).last);
+    for (const Span& s : live.spans(v)) b.parts.push_back({offset, *bytes, s.first, s.last});
   }
   if (diag.has_errors()) return diag.failure();
-  for (Block& b : blocks)
-    if (const InputSpec* spec = m.spec_of(b.value); spec && spec->mutated) b.first = 0, b.last = live.end();  // lives on between calls
+  for (Block& b : blocks) {
+    b.parts = disjoint(std::move(b.parts));
+    const InputSpec* spec = m.spec_of(b.value);
+    if (spec && spec->mutated) b.first = 0, b.last = live.end(), b.parts.clear();  // lives on between calls
+    if (b.parts.size() == 1 && b.parts[0].bytes == b.bytes) b.parts.clear();
+  }
   return blocks;
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <edgec/planner.h>
 #include <edgec/program.h>
 
 #include <cstdint>
@@ -13,7 +14,7 @@ struct Block {
   ValueId value;  // the root: what lies in it (memory/storage.h) shares the piece
   int64_t bytes = 0;
   uint32_t first = 0, last = 0;
-  int64_t offset = -1;  // the plan
+  std::vector<MemoryPart> parts;  // what of it is in use when; empty: all of it, all the time
 };
 
 struct PlanOptions {

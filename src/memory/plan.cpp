@@ -7,6 +7,7 @@
 
 #include "memory/check_plan.h"
 #include "memory/layers.h"
+#include "memory/parts.h"
 #include "memory/planners.h"
 #include "memory/share_state.h"
 #include "memory/storage.h"
@@ -31,19 +32,6 @@ std::unordered_map<ValueId, int64_t> accesses(const Graph& g, const Storage& sto
   return out;
 }
 
-int64_t max_live_of(std::span<const PlannedBlock> blocks, int64_t alignment) {
-  std::vector<std::pair<uint64_t, int64_t>> events;
-  for (const MemoryBlock& b : blocks) {
-    const int64_t bytes = (b.bytes + alignment - 1) / alignment * alignment;
-    events.emplace_back(b.first, bytes);
-    events.emplace_back(uint64_t{b.last} + 1, -bytes);
-  }
-  std::sort(events.begin(), events.end());
-  int64_t live = 0, peak = 0;
-  for (auto [time, change] : events) peak = std::max(peak, live += change);
-  return peak;
-}
-
 class MethodPlanner {
  public:
   MethodPlanner(Method& m, const PlanningOptions& options) : m_(m), g_(*m.graph), storage_(*m.graph), options_(options) {}
@@ -61,7 +49,8 @@ class MethodPlanner {
       plan_.buffer_bytes[b.memory_id] = std::max(plan_.buffer_bytes[b.memory_id], b.offset + b.bytes);
     }
     for (int64_t& bytes : plan_.buffer_bytes) plan_.arena_bytes += bytes = (bytes + 15) / 16 * 16;
-    plan_.max_live_bytes = max_live_of(plan_.blocks, plan_.layers[0].alignment);
+    const std::vector<MemoryBlock> all(plan_.blocks.begin(), plan_.blocks.end());
+    plan_.max_live_bytes = Problem::of(all, plan_.layers[0].alignment).max_live() * plan_.layers[0].alignment;
     measure_symbols();
     return std::move(plan_);
   }
@@ -78,6 +67,7 @@ class MethodPlanner {
       p.bytes = b.bytes;
       p.first = b.first;
       p.last = b.last;
+      p.parts = b.parts;
       if (auto it = touched.find(b.value); it != touched.end()) p.accesses = it->second;
       if (b.bytes > kMaxTotal / 2 - total)
         return model_error(fmt::format("error: the tensors of method {} are too large together", m_.name));
@@ -138,21 +128,24 @@ class MethodPlanner {
     uint32_t fullest = 0;
     {
       std::map<uint64_t, int64_t> change;
-      for (const MemoryBlock& b : plan_.blocks) change[b.first] += b.bytes, change[uint64_t{b.last} + 1] -= b.bytes;
+      for (const MemoryBlock& b : plan_.blocks)
+        for (const MemoryPart& p : parts_of(b)) change[p.first] += p.bytes, change[uint64_t{p.last} + 1] -= p.bytes;
       int64_t live = 0, most = -1;
       for (const auto& [time, bytes] : change)
         if ((live += bytes) > most) most = live, fullest = static_cast<uint32_t>(time);
     }
     std::map<std::string, SymbolBytes> sums;
     for (const PlannedBlock& b : plan_.blocks) {
-      if (b.first > fullest || b.last < fullest) continue;
+      int64_t bytes = 0;
+      for (const MemoryPart& p : parts_of(b)) bytes += p.first <= fullest && fullest <= p.last ? p.bytes : 0;
+      if (bytes == 0) continue;
       std::set<std::string> symbols;
       for (const Dim& d : g_.tensor(b.value).sizes)
         for (const sym::Expr& s : sym::free_symbols(d)) {
           symbols.insert(std::string(s.symbol_name()));
           sums[std::string(s.symbol_name())].bound = sym::upper_bound(s).value_or(0);
         }
-      for (const std::string& s : symbols) sums[s].symbol = s, sums[s].bytes += b.bytes;
+      for (const std::string& s : symbols) sums[s].symbol = s, sums[s].bytes += bytes;
     }
     for (auto& [name, one] : sums) plan_.symbols.push_back(std::move(one));
     std::stable_sort(plan_.symbols.begin(), plan_.symbols.end(), [](const auto& a, const auto& b) { return a.bytes > b.bytes; });

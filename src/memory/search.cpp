@@ -16,6 +16,8 @@
 // - Sections. What is left of a section must fit above the lowest place that any of it can have.
 // - Rising. In some turns offsets never fall from one item to the next instead, which says the same without sleep: then all that is left
 //   must fit above the last one, in every section.
+// - Holes. What lies in a hole below other parts of an item is placed before it, and what has a part on both sides of another item is not
+//   found: with holes there is no proof that nothing is possible.
 // - Turns. How long a search takes hangs much on the order of trials, so it starts again and again; items that were left over where
 //   something failed come earlier in later turns.
 namespace edgec::memory {
@@ -37,6 +39,9 @@ constexpr std::array kWays = {
     Way{Next::Rising, Order::TotalWidthArea}, Way{Next::Rising, Order::WidthAreaTotal},  Way{Next::Rising, Order::LearnedArea},
     Way{Next::LowestEnd, Order::LearnedSize}, Way{Next::FromLowest, Order::LearnedArea}, Way{Next::Rising, Order::Learned},
 };
+
+// For items with holes: the others go by what lies on what, which is not the order of offsets there.
+constexpr std::array kRisingWays = {kWays[0], kWays[1], kWays[2], kWays[5]};
 
 // 1 1 2 1 1 2 4 ...: most turns short, some long; about as good as any fixed series when the length hangs on luck.
 int64_t luby(uint32_t turn) {
@@ -70,16 +75,24 @@ class Search {
   Search(const Problem& problem, int64_t capacity) : p_(problem), capacity_(capacity), live_(problem.live()) {
     const size_t n = p_.items.size();
     in_section_.resize(p_.sections);
-    for (uint32_t i = 0; i < n; ++i)
-      for (uint32_t s = p_.items[i].lo; s <= p_.items[i].hi; ++s) in_section_[s].push_back(i);
+    for (uint32_t k = 0; k < p_.parts.size(); ++k)
+      for (uint32_t s = p_.parts[k].lo; s <= p_.parts[k].hi; ++s) in_section_[s].push_back({p_.parts[k].item, p_.parts[k].offset});
     neighbours_.resize(n);
     weight_.assign(n, 1);
-    std::vector<uint32_t> seen(n, UINT32_MAX);
+    std::vector<uint32_t> at(n);  // in the list of neighbours, counted from 1
     for (uint32_t i = 0; i < n; ++i) {
-      seen[i] = i;
-      for (uint32_t s = p_.items[i].lo; s <= p_.items[i].hi; ++s)
-        for (uint32_t k : in_section_[s])
-          if (seen[k] != i) seen[k] = i, neighbours_[i].push_back(k);
+      for (const Problem::Part& own : p_.parts_of(p_.items[i]))
+        for (uint32_t s = own.lo; s <= own.hi; ++s)
+          for (const Here& other : in_section_[s]) {
+            if (other.item == i) continue;
+            if (at[other.item] == 0) {
+              neighbours_[i].push_back({other.item, INT64_MIN});
+              at[other.item] = static_cast<uint32_t>(neighbours_[i].size());
+            }
+            int64_t& above = neighbours_[i][at[other.item] - 1].above;
+            above = std::max(above, own.offset + own.size - other.offset);
+          }
+      for (const Neighbour& k : neighbours_[i]) at[k.item] = 0;
     }
   }
 
@@ -122,7 +135,7 @@ class Search {
 
   // Which of two items comes first where both would do.
   void rank_items(uint32_t turn) {
-    way_ = kWays[turn % kWays.size()];
+    way_ = p_.has_holes ? kRisingWays[turn % kRisingWays.size()] : kWays[turn % kWays.size()];
     random_ = turn + 12345;
     const size_t n = p_.items.size();
     std::vector<std::array<double, 3>> keys(n);
@@ -205,7 +218,7 @@ class Search {
     const uint32_t j = lowest_end(group);
     const size_t mark = pool_.size();
     pool_.push_back(j);
-    for (uint32_t z : neighbours_[j])
+    for (const auto& [z, above] : neighbours_[j])
       if (is_left(z) && lowest_[z] < top(j)) pool_.push_back(z);
     std::sort(pool_.begin() + static_cast<std::ptrdiff_t>(mark), pool_.end(),
               [&](uint32_t a, uint32_t b) { return lowest_[a] != lowest_[b] ? lowest_[a] < lowest_[b] : rank_[a] < rank_[b]; });
@@ -259,14 +272,14 @@ class Search {
     steps_ -= static_cast<int64_t>(group.end - group.begin + neighbours_[j].size());
     for (uint32_t next = j; way_.next == Next::FromLowest; j = next) {
       steps_ -= static_cast<int64_t>(neighbours_[j].size());
-      for (uint32_t z : neighbours_[j])
+      for (const auto& [z, above] : neighbours_[j])
         if (is_left(z) && (top(z) < top(next) || (top(z) == top(next) && rank_[z] < rank_[next]))) next = z;
       if (top(next) < top(j)) continue;
       next = j;
-      for (uint32_t z : neighbours_[j]) {
+      for (const auto& [z, above] : neighbours_[j]) {
         if (!is_left(z) || lowest_[z] >= top(j)) continue;
         steps_ -= static_cast<int64_t>(neighbours_[z].size());
-        for (uint32_t w : neighbours_[z])
+        for (const auto& [w, over] : neighbours_[z])
           if (is_left(w) && top(w) < top(next)) next = w;
       }
       if (next == j) break;
@@ -277,12 +290,12 @@ class Search {
   // Why nothing but the candidates of `solve` can come next.
   void explain_candidates(uint32_t j) {
     because(j, lowest_[j]);
-    for (uint32_t z : neighbours_[j]) {
+    for (const auto& [z, above] : neighbours_[j]) {
       if (!is_left(z)) continue;
       because(z, std::min(lowest_[z], top(j)));
       if (lowest_[z] >= top(j)) continue;
       steps_ -= static_cast<int64_t>(neighbours_[z].size());
-      for (uint32_t w : neighbours_[z])
+      for (const auto& [w, over] : neighbours_[z])
         if (is_left(w)) because(w, top(j) - p_.items[w].size);
     }
   }
@@ -316,19 +329,21 @@ class Search {
 
   bool put(uint32_t c, int64_t at) {
     const Problem::Item& item = p_.items[c];
-    const int64_t end = at + item.size;
     placed_.push_back({c, raised_.size(), floors_.size()});
     const uint64_t look = ++looks_;
     offsets_[c] = at;
-    for (uint32_t s = item.lo; s <= item.hi; ++s) {
-      left_[s] -= item.size;
-      if (s < item.hi) --crossing_[s];
-      if (floor_[s] >= end) continue;  // its lowest item lies higher already
-      floors_.emplace_back(s, floor_[s]);
-      floor_[s] = end;
-    }
+    for (const Problem::Part& part : p_.parts_of(item))
+      for (uint32_t s = part.lo; s <= part.hi; ++s) {
+        const int64_t end = at + part.offset + part.size;
+        left_[s] -= part.size;
+        if (floor_[s] >= end) continue;  // its lowest item lies higher already
+        floors_.emplace_back(s, floor_[s]);
+        floor_[s] = end;
+      }
+    for (uint32_t s = item.lo; s < item.hi; ++s) --crossing_[s];
     changed_.clear();
-    for (uint32_t k : neighbours_[c]) {
+    for (const auto& [k, above] : neighbours_[c]) {
+      const int64_t end = at + above;
       if (!is_left(k) || lowest_[k] >= end) continue;
       const Problem::Item& other = p_.items[k];
       const int64_t before = lowest_[k];
@@ -339,8 +354,9 @@ class Search {
         weight_[k] += bump_;
         return blame(c);
       }
-      for (uint32_t s = other.lo; s <= other.hi; ++s)
-        if (before <= floor_[s] && looked_[s] != look) looked_[s] = look, changed_.push_back(s);
+      for (const Problem::Part& part : p_.parts_of(other))
+        for (uint32_t s = part.lo; s <= part.hi; ++s)
+          if (before + part.offset <= floor_[s] && looked_[s] != look) looked_[s] = look, changed_.push_back(s);
     }
     return std::all_of(changed_.begin(), changed_.end(), [&](uint32_t s) { return raise_floor(s); });
   }
@@ -348,8 +364,8 @@ class Search {
   // The floor of a section: where its lowest item that is left may lie.
   bool raise_floor(uint32_t s) {
     int64_t low = INT64_MAX;
-    for (uint32_t i : in_section_[s])
-      if (is_left(i)) low = std::min(low, lowest_[i]);
+    for (const auto& [i, offset] : in_section_[s])
+      if (is_left(i)) low = std::min(low, lowest_[i] + offset);
     steps_ -= static_cast<int64_t>(in_section_[s].size());
     if (left_[s] == 0 || low <= floor_[s]) return true;
     floors_.emplace_back(s, floor_[s]);
@@ -357,7 +373,7 @@ class Search {
     if (low + left_[s] <= capacity_) return true;
     learn(s);
     why_.clear();
-    for (uint32_t i : in_section_[s])
+    for (const auto& [i, offset] : in_section_[s])
       if (is_left(i)) because(i, capacity_ - left_[s] + 1);
     return false;
   }
@@ -366,10 +382,9 @@ class Search {
     const Placed p = placed_.back();
     placed_.pop_back();
     const Problem::Item& item = p_.items[p.item];
-    for (uint32_t s = item.lo; s <= item.hi; ++s) {
-      left_[s] += item.size;
-      if (s < item.hi) ++crossing_[s];
-    }
+    for (const Problem::Part& part : p_.parts_of(item))
+      for (uint32_t s = part.lo; s <= part.hi; ++s) left_[s] += part.size;
+    for (uint32_t s = item.lo; s < item.hi; ++s) ++crossing_[s];
     for (; floors_.size() > p.floors; floors_.pop_back()) floor_[floors_.back().first] = floors_.back().second;
     for (; raised_.size() > p.raised; raised_.pop_back()) {
       const Raised& r = raised_.back();
@@ -391,7 +406,7 @@ class Search {
 
   // What is left of a section that failed comes earlier in later turns; late failures count more.
   void learn(uint32_t s) {
-    for (uint32_t i : in_section_[s])
+    for (const auto& [i, offset] : in_section_[s])
       if (is_left(i)) weight_[i] += bump_;
     bump_ *= 1.0001;
     if (bump_ < 1e100) return;
@@ -399,6 +414,14 @@ class Search {
     bump_ *= 1e-100;
   }
 
+  struct Here {  // a part of an item in a section
+    uint32_t item = 0;
+    int64_t offset = 0;
+  };
+  struct Neighbour {  // an item that lives with another one
+    uint32_t item = 0;
+    int64_t above = 0;  // how far from the other's offset its own is at least, when it lies on it
+  };
   struct Last {
     int64_t at = 0;
     uint32_t rank = 0;
@@ -416,7 +439,8 @@ class Search {
   const Problem& p_;
   const int64_t capacity_;
   const std::vector<int64_t> live_;
-  std::vector<std::vector<uint32_t>> in_section_, neighbours_;
+  std::vector<std::vector<Here>> in_section_;
+  std::vector<std::vector<Neighbour>> neighbours_;
   std::vector<uint32_t> rank_;
   std::vector<double> weight_;
   double bump_ = 1;
@@ -445,7 +469,7 @@ class Search {
 
 Verdict search(const Problem& problem, int64_t capacity, int64_t& steps, Arrangement& found) {
   if (problem.items.size() > kMaxSearchItems) return Verdict::GaveUp;
-  if (problem.max_live() > capacity) return Verdict::Impossible;
+  if (problem.bound() > capacity) return Verdict::Impossible;
   Search search(problem, capacity);
   for (uint32_t turn = 0; steps > 0; ++turn) {
     const int64_t budget = std::min(kShortTurn * luby(turn / static_cast<uint32_t>(kWays.size())), steps);
@@ -456,7 +480,7 @@ Verdict search(const Problem& problem, int64_t capacity, int64_t& steps, Arrange
       found = {search.offsets(), 0};
       for (size_t i = 0; i < problem.items.size(); ++i) found.height = std::max(found.height, found.offsets[i] + problem.items[i].size);
     }
-    return verdict;
+    return verdict == Verdict::Impossible && problem.has_holes ? Verdict::GaveUp : verdict;
   }
   return Verdict::GaveUp;
 }

@@ -4,6 +4,8 @@
 
 #include <edgec/op.h>
 
+#include "memory/parts.h"
+
 namespace edgec::memory {
 namespace {
 
@@ -50,7 +52,10 @@ Sharing::Sharing(Method& m, const PlanOptions& options)
   for (ValueId v : g_.inputs) collect(v, storage, options);
   for (NodeId n = g_.first(); n; n = g_.next(n))
     for (ValueId r : g_.node(n).results) collect(r, storage, options);
-  for (const Piece& p : pieces_) count(p, 1);
+  for (Piece& p : pieces_) {
+    p.parts = p.stays ? std::vector<MemoryPart>{{0, p.bytes, p.hull.first, p.hull.last}} : disjoint(std::move(p.parts));
+    count(p, 1);
+  }
   for (NodeId n = g_.first(); n; n = g_.next(n)) {
     find_changing(n);
     unite_contents(n, storage);
@@ -76,15 +81,32 @@ void Sharing::collect(ValueId v, const Storage& storage, const PlanOptions& opti
   }
   piece_of_[v.index] = piece;
   begin_[v.index] = offset;
-  add_member(pieces_[piece], {v, offset, offset + bytes_of(g_, v), live_.of(v)});
+  const int64_t bytes = bytes_of(g_, v);
+  add_member(pieces_[piece], {v, offset, offset + bytes, live_.spans(v)});
+  for (const Span& s : live_.spans(v)) pieces_[piece].parts.push_back({offset, bytes, s.first, s.last});
 }
 
 void Sharing::add_member(Piece& p, const Member& member) {
   p.bytes = std::max(p.bytes, member.end);
-  const auto later = [](const Member& a, const Member& b) { return a.live.last < b.live.last; };
+  const auto later = [](const Member& a, const Member& b) { return a.last() < b.last(); };
   p.members.insert(std::upper_bound(p.members.begin(), p.members.end(), member, later), member);
-  if (!p.stays && p.members.size() == 1) p.hull = member.live;
-  p.hull = {std::min(p.hull.first, member.live.first), std::max(p.hull.last, member.live.last)};
+  if (!p.stays && p.members.size() == 1) p.hull = {member.first(), member.last()};
+  p.hull = {std::min(p.hull.first, member.first()), std::max(p.hull.last, member.last())};
+}
+
+// Bytes that are live at each time, in whole units of the alignment.
+void Sharing::count(const Piece& p, int sign) {
+  if (p.parts.size() < 2) {
+    for (const MemoryPart& m : p.parts) time_.add(m.first, m.last, sign * aligned(m.offset + m.bytes));
+    return;
+  }
+  std::vector<MemoryPart> units = p.parts;
+  for (MemoryPart& m : units) {
+    const int64_t end = aligned(m.offset + m.bytes);
+    m.offset = m.offset / alignment_ * alignment_;
+    m.bytes = end - m.offset;
+  }
+  for (const MemoryPart& m : disjoint(std::move(units))) time_.add(m.first, m.last, sign * m.bytes);
 }
 
 // Views, and what earlier passes have put where its bytes are wanted.
@@ -179,18 +201,25 @@ Sharing::Content Sharing::link(ValueId inner, ValueId outer, int64_t offset) {
 // ---- decisions
 // ----------------------------------------------------------------------------------------------------------------------------
 
-// Whether the node that makes one may write it over the other, which it reads last.
+// Whether the node that makes one may write it over the other, which it reads last; they are live together at no other time.
 bool Sharing::overwrites(const Member& made, const Member& dying) const {
   const NodeId def = g_.value(made.value).def;
-  if (!def || live_.position(def) != made.live.first || made.begin != dying.begin) return false;
+  if (!def || made.begin != dying.begin) return false;
   const Node& n = g_.node(def);
-  return n.results[0] == made.value && may_overwrite(g_, n, dying.value);
+  if (n.results[0] != made.value || !may_overwrite(g_, n, dying.value)) return false;
+  const uint32_t now = live_.position(def);
+  const auto ends_now = [&](const Span& s) { return s.last == now; };
+  const auto begins_now = [&](const Span& s) { return s.first == now; };
+  if (std::ranges::none_of(dying.live, ends_now) || std::ranges::none_of(made.live, begins_now)) return false;
+  std::vector<Span> others(made.live.begin(), made.live.end());
+  for (Span& s : others) s.first += s.first == now;
+  std::erase_if(others, [](const Span& s) { return s.first > s.last; });
+  return !overlap(others, dying.live);
 }
 
 bool Sharing::clash(const Member& a, const Member& b) {
-  if (a.end <= b.begin || b.end <= a.begin || !a.live.overlaps(b.live)) return false;
-  if (a.live.last == b.live.first && overwrites(b, a)) return false;
-  if (b.live.last == a.live.first && overwrites(a, b)) return false;
+  if (a.end <= b.begin || b.end <= a.begin || !overlap(a.live, b.live)) return false;
+  if (overwrites(b, a) || overwrites(a, b)) return false;
   const Content x = content(a.value), y = content(b.value);
   const int64_t from = std::max(a.begin, b.begin), to = std::min(a.end, b.end);
   const auto known = [&](const Member& m, const Content& c) { return c.begin <= from - m.begin && to - m.begin <= c.end; };
@@ -202,17 +231,25 @@ bool Sharing::conflict(const Piece& outer, const Piece& inner, int64_t shift) {
   if (!outer.hull.overlaps(inner.hull)) return false;
   const uint32_t from = std::max(outer.hull.first, inner.hull.first), to = std::min(outer.hull.last, inner.hull.last);
   const auto live_from = [&](const Piece& p) {
-    return std::lower_bound(p.members.begin(), p.members.end(), from, [](const Member& m, uint32_t t) { return m.live.last < t; });
+    return std::lower_bound(p.members.begin(), p.members.end(), from, [](const Member& m, uint32_t t) { return m.last() < t; });
   };
   size_t looked_at = 0;
   for (auto b = live_from(inner); b != inner.members.end(); ++b) {
-    if (b->live.first > to) continue;
+    if (b->first() > to) continue;
     Member moved = *b;
     moved.begin += shift, moved.end += shift;
     for (auto a = live_from(outer); a != outer.members.end(); ++a)
       if (++looked_at > kMaxPairs || clash(*a, moved)) return true;
   }
   return false;
+}
+
+void Sharing::add_parts(Piece& p, std::span<const MemoryPart> parts, int64_t shift) {
+  for (MemoryPart m : parts) {
+    m.offset += shift;
+    p.parts.push_back(m);
+  }
+  p.parts = disjoint(std::move(p.parts));
 }
 
 bool Sharing::takes_more(const Piece& outer, const Piece& inner, const Piece& both) {
@@ -242,10 +279,13 @@ bool Sharing::put(ValueId inner, ValueId outer, int64_t offset, Relation relatio
   Piece both;
   both.hull = {std::min(p.hull.first, q.hull.first), std::max(p.hull.last, q.hull.last)};
   both.bytes = std::max(p.bytes, q.bytes + shift);
+  both.parts = p.parts;
+  add_parts(both, q.parts, shift);
   if (wrong || takes_more(p, q, both)) return false;
 
   if (joins && relation == Relation::Equal) contents_[own] = to;
   p.bytes = both.bytes;
+  p.parts = std::move(both.parts);
   for (Member m : q.members) {
     m.begin += shift, m.end += shift;
     begin_[m.value.index] = m.begin;

@@ -36,7 +36,9 @@ class Sharing {
   struct Member {
     ValueId value;
     int64_t begin, end;  // bytes from the piece's begin
-    Span live;
+    Spans live;
+    uint32_t first() const { return live.front().first; }
+    uint32_t last() const { return live.back().last; }
   };
   // Whether `v` lies in state, or in an input that is written.
   bool in_state(ValueId v) const;
@@ -46,8 +48,9 @@ class Sharing {
  private:
   struct Piece {
     ValueId root;
-    std::vector<Member> members;  // in order of their last use
-    Span hull;                    // while any of them is live
+    std::vector<Member> members;    // in order of their last use
+    std::vector<MemoryPart> parts;  // what is in use when
+    Span hull;                      // while any of it is
     int64_t bytes = 0;
     int64_t limit = -1;  // no member may reach behind it; -1: it may grow
     bool stays = false;  // cannot lie in another piece
@@ -61,11 +64,12 @@ class Sharing {
 
   void collect(ValueId v, const Storage& storage, const PlanOptions& options);
   static void add_member(Piece& p, const Member& member);
+  static void add_parts(Piece& p, std::span<const MemoryPart> parts, int64_t shift);
   void unite_contents(NodeId id, const Storage& storage);
   void find_changing(NodeId id);
   int64_t needed_by(NodeId id) const;
   int64_t aligned(int64_t bytes) const { return (bytes + alignment_ - 1) / alignment_ * alignment_; }
-  void count(const Piece& p, int sign) { time_.add(p.hull.first, p.hull.last, sign * aligned(p.bytes)); }
+  void count(const Piece& p, int sign);
 
   Content content(ValueId v);
   Content link(ValueId inner, ValueId outer, int64_t offset);

@@ -50,16 +50,17 @@ class Results {
     const uint32_t end = live.position(assignment);
     uint32_t made = end;
     for (const auto& part : sharing_.members(value)) {
-      if (part.live.last > end) return false;
-      made = std::min(made, part.live.first);
+      if (part.last() > end) return false;
+      made = std::min(made, part.first());
     }
     if (made == 0) return uses_between(target, 0, end) == 0;
     const auto overwritten = [&](ValueId v) { return memory::may_overwrite(g_, g_.node(nodes_[made]), v); };
     if (uses_between(target, made, end) > 0) return false;
     if (uses_between(target, made - 1, made + 1) > 0 && !overwritten(target)) return false;
     for (const auto& part : sharing_.members(target)) {
-      if (part.value == target || part.live.last < made || part.live.first > end) continue;
-      if (part.live.last > made || !overwritten(part.value)) return false;
+      const memory::Span between{made, end};
+      if (part.value == target || !memory::overlap(part.live, {&between, 1})) continue;
+      if (part.last() > made || !overwritten(part.value)) return false;
     }
     return true;
   }

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
 
 #include <edgec/op.h>
@@ -74,36 +75,38 @@ TEST(Storage, AliasesInEachOtherEnd) {  // text is untrusted
 TEST(Liveness, BranchesAndLoops) {
   auto p = parsed(
       "stage exec\n"
-      "method @forward(%x: f32[4] = input \"x\", %p: bool[] = input \"p\") {\n"
+      "method @forward(%x: f32[4] = input \"x\", %r: f32[4] = input \"r\", %p: bool[] = input \"p\") {\n"
       "  %y = prim.alloc() : f32[4]\n"             // 1
       "  prim.branch(%p)\n"                        // 2
       "  %u = aten.relu(%x) : f32[4]\n"            // 3
       "  prim.assign(%y, %u)\n"                    // 4
       "  prim.otherwise()\n"                       // 5
-      "  %v = aten.neg(%x) : f32[4]\n"             // 6
+      "  %v = aten.neg(%r) : f32[4]\n"             // 6
       "  prim.assign(%y, %v)\n"                    // 7
       "  prim.join([%y])\n"                        // 8
       "  %c = prim.alloc() : f32[4]\n"             // 9
       "  prim.assign(%c, %y)\n"                    // 10
       "  prim.loop([%c])\n"                        // 11
       "  %w = aten.add.Tensor(%c, %x) : f32[4]\n"  // 12
-      "  prim.assign(%c, %w)\n"                    // 13
-      "  prim.repeat_until(%p, [%c])\n"            // 14
+      "  %z = aten.neg(%w) : f32[4]\n"             // 13
+      "  prim.assign(%c, %w)\n"                    // 14
+      "  prim.repeat_until(%p, [%c])\n"            // 15
       "  return %c\n"
       "}\n");
   const Method& m = *p->methods[0];
   const Liveness live(m);
-  const auto span = [&](std::string_view name) {
-    const Span s = live.of(named(*m.graph, name));
-    return std::pair(s.first, s.last);
+  const auto spans = [&](std::string_view name) {
+    const Spans s = live.spans(named(*m.graph, name));
+    return std::vector<Span>(s.begin(), s.end());
   };
-  EXPECT_EQ(span("y"), std::pair(4u, 10u));
+  const auto span = [&](std::string_view name) { return std::pair(spans(name).front().first, spans(name).back().last); };
+  EXPECT_EQ(spans("y"), (std::vector<Span>{{4, 5}, {7, 10}}));  // dead on the other side until it is assigned there
   EXPECT_EQ(span("u"), std::pair(3u, 4u));
   EXPECT_EQ(span("v"), std::pair(6u, 7u));
-  EXPECT_FALSE(live.of(named(*m.graph, "u")).overlaps(live.of(named(*m.graph, "v"))));
-  EXPECT_EQ(span("x"), std::pair(0u, 14u));  // made before the loop: needed by the next turn
-  EXPECT_EQ(span("c"), std::pair(10u, 15u));
-  EXPECT_EQ(span("w"), std::pair(12u, 13u));
+  EXPECT_EQ(spans("r"), (std::vector<Span>{{0, 2}, {6, 6}}));      // this side does not read it
+  EXPECT_EQ(span("x"), std::pair(0u, 15u));                        // made before the loop: needed by the next turn
+  EXPECT_EQ(spans("c"), (std::vector<Span>{{10, 12}, {14, 16}}));  // dead between its last read and the assignment
+  EXPECT_EQ(spans("w"), (std::vector<Span>{{12, 14}}));
 }
 
 TEST(Sharing, RefusesWhatIsReadLaterAndWhatTheCallerOwns) {
@@ -147,21 +150,54 @@ TEST(Sharing, APartOfTwoWholesDoesNotMakeThemEqual) {
   EXPECT_FALSE(s.put(named(g, "m"), named(g, "c"), 4, Relation::Equal));  // the second half of %d is there and is read later
 }
 
+constexpr const char* kConcat =
+    "stage exec\n"
+    "method @forward(%x: f32[100] = input \"x\", %z: f32[8] = input \"z\") {\n"
+    "  %a = aten.relu(%z) : f32[8]\n"
+    "  %b = aten.relu(%x) : f32[100]\n"
+    "  %d = aten.mean(%b) : f32[]\n"
+    "  %e = aten.expand(%d, [92]) : f32[92]\n"
+    "  %f = aten.cat([%a, %e]) : f32[100]\n"
+    "  %h = aten.expand(%d, [2]) : f32[2]\n"
+    "  %i = aten.cat([%h, %a]) : f32[10]\n"
+    "  return %f, %i\n"
+    "}\n";
+
 TEST(Sharing, RefusesWhatTakesMoreMemory) {
-  auto p = parsed(
-      "stage exec\n"
-      "method @forward(%x: f32[100] = input \"x\", %z: f32[8] = input \"z\") {\n"
-      "  %a = aten.relu(%z) : f32[8]\n"
-      "  %b = aten.relu(%x) : f32[100]\n"
-      "  %d = aten.mean(%b) : f32[]\n"
-      "  %e = aten.expand(%d, [92]) : f32[92]\n"
-      "  %f = aten.cat([%a, %e]) : f32[100]\n"
-      "  return %f\n"
-      "}\n");
+  auto p = parsed(kConcat);
   const Graph& g = *p->methods[0]->graph;
   Sharing s(*p->methods[0], {});
-  EXPECT_FALSE(s.put(named(g, "a"), named(g, "f"), 0, Relation::Equal));  // the whole result would live beside %x and %b
+  EXPECT_FALSE(s.put(named(g, "a"), named(g, "i"), 8, Relation::Equal));  // 32 bytes in three units of 16, beside %x and %b
   EXPECT_TRUE(s.put(named(g, "e"), named(g, "f"), 32, Relation::Equal));
+}
+
+TEST(Sharing, TheRestOfAConcatenationIsFreeUntilItIsMade) {
+  auto p = parsed(kConcat);
+  const Graph& g = *p->methods[0]->graph;
+  Sharing s(*p->methods[0], {});
+  const int64_t before = s.most_live();
+  EXPECT_TRUE(s.put(named(g, "a"), named(g, "f"), 0, Relation::Equal));
+  EXPECT_EQ(s.most_live(), before);
+}
+
+TEST(Lifetimes, PartsSayWhatIsInUse) {
+  auto p = parsed(
+      "stage exec\n"
+      "method @forward(%x: f32[8] = input \"x\", %z: f32[8] = input \"z\") {\n"
+      "  %a = aten.relu(%z) : f32[8] in %f+0\n"
+      "  %b = aten.relu(%x) : f32[8]\n"
+      "  %e = aten.neg(%b) : f32[8] in %f+32\n"
+      "  %f = aten.cat([%a, %e]) : f32[16]\n"
+      "  return %f\n"
+      "}\n");
+  const auto blocks = lifetimes(*p->methods[0], {});
+  ASSERT_TRUE(blocks);
+  const auto f = std::find_if(blocks->begin(), blocks->end(), [](const Block& b) { return b.bytes == 64; });
+  ASSERT_NE(f, blocks->end());
+  ASSERT_EQ(f->parts.size(), 2u);
+  const auto shown = [](const MemoryPart& m) { return std::array<int64_t, 4>{m.offset, m.bytes, m.first, m.last}; };
+  EXPECT_EQ(shown(f->parts[0]), (std::array<int64_t, 4>{0, 32, 1, 2}));
+  EXPECT_EQ(shown(f->parts[1]), (std::array<int64_t, 4>{0, 64, 3, 5}));
 }
 
 }  // namespace
