@@ -5,6 +5,7 @@
 
 #include "backends/xnnpack/conv.h"
 #include "backends/xnnpack/lowering.h"
+#include "backends/xnnpack/pixels.h"
 
 // Convolutions of one and two dims, and the batch norms behind them. Images lie as NHWC; a row of samples is an image of height one.
 namespace edgec::xnnpack {
@@ -311,12 +312,14 @@ Id conv_node(Lowering& l, const Call& c, ValueId y, Id image, const Pads& pads, 
   for (const Dim& d : c.tensor("weight").sizes) weight.push_back(*d.constant());
   const Dims to = t.rank() == 4 ? Dims{t.sizes[0], t.sizes[2], t.sizes[3], t.sizes[1]} : Dims{t.sizes[0], Dim(1), t.sizes[2], t.sizes[1]};
   const bool numbers_only = !std::holds_alternative<std::monostate>(quant);
-  const Id out = l.value(numbers_only ? DataType::QInt8 : data_type(t.dtype), to, std::move(quant));
-  NetNode& node = l.emit(is_depthwise(c) ? Op::DepthwiseConv : n.transposed ? Op::TransposedConv : Op::Conv, {image, filter_id, bias}, out);
-  ConvAttrs a = attributes(n, weight);
-  for (size_t i = 0; i < pads.size(); ++i) a.padding[i] += pads[i];
-  node.attrs = a;
-  return out;
+  const DataType type = numbers_only ? DataType::QInt8 : data_type(t.dtype);
+  Convolution conv{image, filter_id, attributes(n, weight), to};
+  for (size_t i = 0; i < pads.size(); ++i) conv.attrs.padding[i] += pads[i];
+  if (!numbers_only && !is_depthwise(c) && !n.transposed && n.groups == 1) conv = with_wide_pixels(l, std::move(conv));
+  const Id out = l.value(type, conv.out, std::move(quant));
+  const Op op = is_depthwise(c) ? Op::DepthwiseConv : n.transposed ? Op::TransposedConv : Op::Conv;
+  l.emit(op, {conv.image, conv.filter, bias}, out).attrs = conv.attrs;
+  return l.reshape(out, to);
 }
 
 void conv_into(Lowering& l, ValueId y, Id image, const Pads& pads, Id filter_id, Id bias, const Call& c, Quant quant) {
