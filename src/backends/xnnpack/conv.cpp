@@ -156,7 +156,7 @@ TensorData scaled(const TensorData& w, size_t axis, const std::vector<double>& s
 bool fold(Lowering& l, const Site& s, ValueId x, std::optional<size_t> channels, const Affine& a) {
   if (l.quantized(x)) return false;
   NetNode* made = l.maker(x);
-  const Form f = l.form(x);
+  const Form f = l.lying(x);
   if (!made || made->has_range() || (channels && f.order.back() != *channels)) return false;
   if (made->op != Op::Conv && made->op != Op::DepthwiseConv && made->op != Op::TransposedConv && made->op != Op::FullyConnected)
     return false;
@@ -171,9 +171,9 @@ bool fold(Lowering& l, const Site& s, ValueId x, std::optional<size_t> channels,
   std::vector<double> bias = numbers_of(old, count, 0);
   for (size_t i = 0; i < bias.size(); ++i) bias[i] = bias[i] * number_of(a.scale, i) + number_of(a.shift, i);
   made->sources.push_back(s.n);
-  const Id new_filter = l.constant(scaled(*filter.data, axis, a.scale)), new_bias = l.constant(vector_of(d, bias));
-  l.net().replace_operand(*made, 1, new_filter);
-  l.net().replace_operand(*made, 2, new_bias);
+  if (std::any_of(a.scale.begin(), a.scale.end(), [](double x) { return x != 1; }))
+    l.net().replace_operand(*made, 1, l.constant(scaled(*filter.data, axis, a.scale)));
+  l.net().replace_operand(*made, 2, l.constant(vector_of(d, bias)));
   l.bind(s.node().results[0], f.id, f.order);
   return true;
 }

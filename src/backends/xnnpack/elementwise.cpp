@@ -99,9 +99,14 @@ Status rsub_number(Lowering& l, const Site& s) {
   return {};
 }
 
-// The delegate's own estimate gives NaN for 0, its root of infinity too.
+// The delegate's own estimate gives NaN for 0 and for infinity, its root of infinity too. What is known to lie above 0 (a mean of squares
+// plus an epsilon) is a variance, of which infinity is an overflow.
 Status rsqrt(Lowering& l, const Site& s) {
   const Form f = l.lying(s.node().args[0].value());
+  if (l.at_least(f.id) >= std::numeric_limits<float>::min()) {
+    l.bind(s.node().results[0], l.unary(Op::ReciprocalSquareRoot, f.id), f.order);
+    return {};
+  }
   const double inf = std::numeric_limits<double>::infinity();
   const Id root = l.unary(Op::SquareRoot, l.clamp(f.id, -inf, std::numeric_limits<float>::max()));
   l.bind(s.node().results[0], l.binary(Op::Divide, l.scalar(1, l.net().value(f.id).type), root), f.order);

@@ -85,6 +85,7 @@ class Lowering {
   Id mean_of_last(Id x, double add = 0);  // [..., k] -> [..., 1]
   std::map<Id, Id> visible_rows;          // of masks, made once
   Id concatenate(std::vector<Id> parts, uint32_t axis);
+  double at_least(Id x) const;  // a number that no element lies below
   const Dims& dims(Id x) const { return net_.value(x).dims; }
 
  private:
@@ -92,6 +93,7 @@ class Lowering {
   Status outputs();
   Id external_output(ValueId v, uint32_t position);
   Id as_bound(ValueId v);
+  bool is_average(Id weight) const;
   Id with_other_ones(Id id, const Order& from, const Order& to);
 
   const Method& m_;
@@ -111,6 +113,8 @@ class Lowering {
   std::map<std::pair<Id, uint32_t>, Id> quantized_rows_;
 };
 
+// Operators that hold their result between two numbers at no cost.
+bool takes_range(Op);
 DataType data_type(DType);
 DType dtype_of(DataType);
 // Whether a size can be given to the payload: one of them may be inferred.
