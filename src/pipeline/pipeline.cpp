@@ -29,7 +29,7 @@ constexpr std::string_view kOrder[] = {
     "complex-parts", "bind-weights", "fuse-attention", "decompose",                                     // -> Core
     "fuse-quantized", "quantized-io", "fuse-linear", "fold-constants", "remove-noop", "cse", "remove-dead", "unify-dtypes", "cse", "fold-constants", "dim-order",  // -> Edge
     "remove-dead", kPartition,                                                                          // -> Backend
-    "inline-control-flow", "write-back", "materialize-symbols", "remove-dead",                           // -> Exec
+    "choose-kernels", "inline-control-flow", "write-back", "materialize-symbols", "remove-dead",                           // -> Exec
     "split-slopes", "split-rows", "reorder", "alias-views", "place-results", "write-in-place", "concat-in-place", "reuse-operands"};          // less memory to plan
 // clang-format on
 
@@ -103,7 +103,8 @@ std::string symbol_warnings(const std::vector<memory::Plan>& plans, const Progra
 bool is_lever(std::string_view pass) {
   constexpr std::string_view kLevers[] = {"bind-weights",   "fuse-linear",   "fuse-quantized", "remove-noop",     "split-slopes",
                                           "fold-constants", "cse",           "remove-dead",    "reorder",         "split-rows",
-                                          "alias-views",    "place-results", "write-in-place", "concat-in-place", "reuse-operands"};
+                                          "alias-views",    "place-results", "write-in-place", "concat-in-place", "reuse-operands",
+                                          "choose-kernels"};
   return std::find(std::begin(kLevers), std::end(kLevers), pass) != std::end(kLevers);
 }
 

@@ -1,0 +1,117 @@
+#include <edgec/rewriter.h>
+#include "passes/registry.h"
+
+#include <algorithm>
+#include <array>
+
+// Of equivalent operators the one whose kernel is fast. The runtime multiplies matrices with blocked kernels, and convolves element by
+// element, so a convolution whose windows do not overlap is a product of its patches:
+//   %y = aten.convolution(%x, %w, %b, [16, 16], [0, 0], ...)   with %w: [192, 3, 16, 16]
+//     ->   %p = aten.view(aten.permute(aten.view(%x, [1, 3, 14, 16, 14, 16]), [0, 2, 4, 1, 3, 5]), [1, 196, 768])
+//          %y = aten.view(aten.permute(aten.linear(%p, aten.view(%w, [192, 768]), %b), [0, 2, 1]), [1, 192, 14, 14])
+// and over single pixels of a single image a product with the weights on the left, for which nothing moves:
+//     ->   %y = aten.view(aten.mm(aten.view(%w, [64, 32]), aten.view(%x, [32, 196])) + %b, [1, 64, 14, 14])
+namespace edgec::passes {
+namespace {
+
+struct Convolution {
+  ValueId input, weight;
+  Arg bias;
+  Dims in, out, kernel;  // sizes of input and output [n, c, ...]; of the window
+};
+
+// One group over whole windows that do not overlap; with stride one these are pixels.
+std::optional<Convolution> over_patches(const Graph& g, const Node& n) {
+  const Call c(g, *n.op, n.args);
+  const TensorType &x = c.tensor("input"), &w = c.tensor("weight"), &y = g.tensor(n.results[0]);
+  if (x.dtype != DType::F32 || w.dtype != DType::F32 || !x.dim_order.empty() || !w.dim_order.empty() || !y.dim_order.empty()) return {};
+  if (x.rank() < 3 || x.rank() != w.rank() || !w.is_static() || c.flag("transposed") || c.integer("groups", 1) != 1) return {};
+  const size_t spatial = w.rank() - 2;
+  const auto stride = c.integers("stride", spatial), padding = c.integers("padding", spatial), dilation = c.integers("dilation", spatial);
+  for (size_t i = 0; i < spatial; ++i) {
+    const int64_t k = *w.sizes[i + 2].constant();
+    if (stride[i] != k || padding[i] != 0 || (dilation[i] != 1 && k != 1)) return {};
+    const auto size = x.sizes[i + 2].constant();
+    if (!size || *size % k != 0) return {};
+  }
+  return Convolution{c.value("input"), c.value("weight"), c.arg("bias"), x.sizes, y.sizes, Dims(w.sizes.begin() + 2, w.sizes.end())};
+}
+
+Dim product(const Dims& d, size_t from) {
+  Dim out = 1;
+  for (size_t i = from; i < d.size(); ++i) out = out * d[i];
+  return out;
+}
+
+// For one image.
+double multiply_adds(const Convolution& c) {
+  const auto number = [](const Dim& d) { return static_cast<double>(*d.constant()); };
+  return number(product(c.out, 1)) * number(c.in[1]) * number(product(c.kernel, 0));
+}
+
+ValueId matrix_of(Builder& b, const Convolution& c) { return b.view(c.weight, {c.out[1], c.in[1] * product(c.kernel, 0)}); }
+
+std::optional<ValueId> patches(Builder& b, const Convolution& c) {
+  const size_t spatial = c.kernel.size();
+  Dims split = {c.in[0], c.in[1]};
+  std::vector<int64_t> order = {0};
+  for (size_t i = 0; i < spatial; ++i) {
+    split.push_back(c.out[i + 2]);
+    split.push_back(c.kernel[i]);
+    order.push_back(static_cast<int64_t>(2 * i + 2));
+  }
+  order.push_back(1);
+  for (size_t i = 0; i < spatial; ++i) order.push_back(static_cast<int64_t>(2 * i + 3));
+  const ValueId rows = b.view(b.permute(b.view(c.input, split), order), {c.in[0], product(c.out, 2), c.in[1] * product(c.kernel, 0)});
+  return b.view(b.permute(b.call("aten.linear", {rows, matrix_of(b, c), c.bias}), {0, 2, 1}), c.out);
+}
+
+std::optional<ValueId> pointwise(Builder& b, const Convolution& c) {
+  if (c.in[0] != Dim(1) || product(c.kernel, 0) != Dim(1)) return std::nullopt;
+  ValueId y = b.call("aten.mm", {matrix_of(b, c), b.view(c.input, {c.in[1], product(c.in, 2)})});
+  if (c.bias.is_value()) y = b.add(y, Arg(b.view(c.bias.value(), {c.out[1], Dim(1)})));
+  return b.view(y, c.out);
+}
+
+struct Choice {
+  std::optional<ValueId> (*rule)(Builder&, const Convolution&);
+  std::string_view op;
+  double least;  // multiply-adds
+};
+constexpr Choice kChoices[] = {
+#define CHOICE(rule, op, instead, least, times_faster) {rule, op, least},
+#include "passes/kernel_choices.def"
+#undef CHOICE
+};
+
+bool choose(Graph& g) {
+  Rewriter rw(g);
+  for (NodeId id : g.nodes_in_order()) {
+    rw.refresh(id);
+    const Node n = g.node(id);
+    if (n.op->name() != "aten.convolution") continue;
+    const auto convolution = over_patches(g, n);
+    if (!convolution) continue;
+    const double work = multiply_adds(*convolution);
+    std::optional<ValueId> y;
+    Builder b(g, n.loc, id);
+    for (const Choice& c : kChoices)
+      if (!y && c.op == n.op->name() && work >= c.least) y = c.rule(b, *convolution);
+    if (y && !b.failed()) rw.replace_node(id, std::array{*y});
+  }
+  rw.finish();
+  return rw.changed();
+}
+
+}  // namespace
+
+Status choose_kernels(Program& p, PassContext& cx) {
+  bool changed = false;
+  EDGEC_TRY_VOID(for_each_graph(p, [&](Method&, Graph& g) -> Status {
+    changed = choose(g) || changed;
+    return {};
+  }));
+  return changed ? fold_constants(p, cx) : Status();  // the weights as matrices
+}
+
+}  // namespace edgec::passes
