@@ -41,6 +41,9 @@ constexpr std::pair<const char*, const char*> kPrograms[] = {
     {"fuse-linear",
      "stage core method @forward(%w: f32[2, 4] = parameter \"w\", %x: f32[1, 4] = input \"x\") {\n"
      "  %t = aten.permute(%w, [1, 0]) : f32[4, 2] %y = aten.mm(%x, %t) : f32[1, 2] return %y }\n"},
+    {"choose-kernels",
+     "stage core method @forward(%w: f32[8, 8, 2, 2] = parameter \"w\", %x: f32[1, 8, 8, 8] = input \"x\") {\n"
+     "  %y = aten.convolution(%x, %w, none, [2, 2], [0, 0], [1, 1], false, [0, 0], 1) : f32[1, 8, 4, 4] return %y }\n"},
     {"fold-constants",
      "stage core method @forward(%w: f32[2, 4] = parameter \"w\", %x: f32[4, 2] = input \"x\") {\n"
      "  %t = aten.permute(%w, [1, 0]) : f32[4, 2] %y = aten.add.Tensor(%x, %t) : f32[4, 2] return %y }\n"},

@@ -200,6 +200,77 @@ TEST(XnnpackLowering, ASliceToTheEndOfADynamicDimTakesWhatThereIs) {
   EXPECT_EQ(cut.second, (std::vector<uint32_t>{0x7fffffff, 0}));
 }
 
+TEST(XnnpackLowering, HeadsBesideTwoDynamicDimsAreMadeByProductsAndJoinedByAConvolution) {
+  const Net net = lowered(R"(method @forward(%x: f32[s0, s1, 8] = input "x", %w: f32[8, 8] = parameter "w", %b: f32[8] = parameter "b",
+    %u: f32[8, 8] = parameter "u", %o: f32[6, 8] = parameter "o",
+    %o_6: f32[5, 6] = parameter "p") where s0 in 1..4, s1 in 1..9 {
+  %q = edge.aten.linear(%x, %w, %b) : f32[s0, s1, 8]
+  %k = edge.aten.linear(%x, %u, %b) : f32[s0, s1, 8]
+  %v = edge.aten.linear(%x, %o) : f32[s0, s1, 6]
+  %y = edgec.multi_head_attention(%q, %k, %v, 2) : f32[s0, s1, 6]
+  %z = edge.aten.linear(%y, %o_6) : f32[s0, s1, 5]
+  return %z
+})");
+  // x gets its dim of one; queries with their bias, keys with the scale instead of theirs, values; at the end the dim of one goes.
+  EXPECT_EQ(operators(net),
+            (Ops{Op::Multiply, Op::Transpose, Op::BatchMatMul, Op::Add, Op::BatchMatMul, Op::Multiply, Op::BatchMatMul, Op::BatchMatMul,
+                 Op::Softmax, Op::BatchMatMul, Op::Conv, Op::Multiply, Op::Transpose, Op::GlobalAveragePool}));
+}
+
+TEST(XnnpackLowering, HeadsThatNoProductMadeAreCut) {
+  const Net net = lowered(R"(method @forward(%q: f32[s0, s1, 4] = input "q", %k: f32[s0, s1, 4] = input "k", %v: f32[s0, s1, 4] = input "v")
+    where s0 in 1..4, s1 in 1..9 {
+  %y = edgec.multi_head_attention(%q, %k, %v, 2) : f32[s0, s1, 4]
+  return %y
+})");
+  const Ops ops = operators(net);
+  EXPECT_EQ(std::count(ops.begin(), ops.end(), Op::Slice), 3 * 2 + 2);
+  EXPECT_EQ(std::count(ops.begin(), ops.end(), Op::Concatenate2), 3 + 1);
+  EXPECT_EQ(std::count(ops.begin(), ops.end(), Op::BatchMatMul), 2);
+}
+
+TEST(XnnpackLowering, AResidualMeetsInTheOrderThatBothHave) {
+  const Net net = lowered(R"(method @forward(%x: f32[1, 4, 6] = input "x", %w: f32[4, 4] = parameter "w") {
+  %e = edge.aten.exp(%x) : f32[1, 4, 6]
+  %t = edge.aten.permute(%e, [0, 2, 1]) : f32[1, 6, 4]
+  %a = edge.aten.linear(%t, %w) : f32[1, 6, 4]
+  %b = edge.aten.add.Tensor(%t, %a) : f32[1, 6, 4]
+  %c = edge.aten.linear(%b, %w) : f32[1, 6, 4]
+  %d = edge.aten.add.Tensor(%b, %c) : f32[1, 6, 4]
+  return %d
+})");
+  EXPECT_EQ(operators(net), (Ops{Op::Exp, Op::Transpose, Op::FullyConnected, Op::Add, Op::FullyConnected, Op::Add}));
+}
+
+TEST(XnnpackLowering, AnEpsilonJoinsTheMeanAndItsRootIsTheDelegates) {
+  const Net net = lowered(R"(method @forward(%x: f32[2, 8] = input "x") {
+  %s = edge.aten.mul.Tensor(%x, %x) : f32[2, 8]
+  %m = edge.aten.mean.dim(%s, [-1], true) : f32[2, 1]
+  %e = edge.aten.add.Scalar(%m, 1e-05) : f32[2, 1]
+  %r = edge.aten.rsqrt(%e) : f32[2, 1]
+  %y = edge.aten.mul.Tensor(%x, %r) : f32[2, 8]
+  %z = edge.aten.mul.Scalar(%y, 1.0) : f32[2, 8]
+  return %z
+})");
+  EXPECT_EQ(operators(net), (Ops{Op::Multiply, Op::FullyConnected, Op::ReciprocalSquareRoot, Op::Multiply}));
+}
+
+TEST(XnnpackLowering, TheStrideOfAWaveformGoesIntoItsChannels) {
+  const Net net = lowered(R"(method @forward(%x: f32[1, 1, 64] = input "x", %w: f32[4, 1, 16] = parameter "w") {
+  %y = edge.aten.convolution(%x, %w, none, [8], [3], [1], false, [0], 1) : f32[1, 4, 7]
+  return %y
+})");
+  const auto conv = std::find_if(net.nodes().begin(), net.nodes().end(), [](const NetNode& n) { return n.op == Op::Conv; });
+  ASSERT_NE(conv, net.nodes().end());
+  const ConvAttrs& a = std::get<ConvAttrs>(conv->attrs);
+  EXPECT_EQ(a.kernel[1], 3u);  // 5 zeros, 16 weights, 3 zeros
+  EXPECT_EQ(a.stride[1], 1u);
+  EXPECT_EQ(a.padding[3], 1u);
+  EXPECT_EQ(a.padding[1], 0u);
+  EXPECT_EQ(a.group_input_channels, 8u);
+  EXPECT_EQ(net.value(conv->in[0]).dims, (Dims{1, 1, 8, 8}));
+}
+
 TEST(XnnpackLowering, OutputsThatAreNotMadeAreCopied) {
   const Net net = lowered(R"(method @forward(%x: f32[2, 2] = input "x") {
   %y = edge.aten.exp(%x) : f32[2, 2]
