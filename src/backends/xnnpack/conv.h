@@ -42,5 +42,8 @@ std::optional<PerTensor> quantization_of(const Site&, ValueId);
 // False: the pattern around the convolution (or linear) is not one that the delegate computes in integers.
 bool lower_quantized_conv(Lowering&, const Site&);
 bool lower_quantized_linear(Lowering&, const Site&);
+// The same for a sum, difference or product of two values, and for the mean of an image.
+bool lower_quantized_binary(Lowering&, const Site&, Op);
+bool lower_quantized_mean(Lowering&, const Site&, bool keep);
 
 }  // namespace edgec::xnnpack

@@ -71,6 +71,8 @@ Status tensors(Lowering& l, const Site& s) {
   if (kOp != Op::Maximum && kOp != Op::Minimum && fold_into_product(l, s)) return {};
   const Call c = s.call();
   const bool has_alpha = c.op().schema().find("alpha") >= 0;
+  const bool integers = kOp == Op::Multiply || ((kOp == Op::Add || kOp == Op::Subtract) && c.number("alpha", 1) == 1);
+  if (integers && lower_quantized_binary(l, s, kOp)) return {};
   return two(l, s, kOp, s.node().args[0].value(), s.node().args[1].value(), has_alpha ? c.number("alpha", 1) : 1);
 }
 

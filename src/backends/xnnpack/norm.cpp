@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "backends/xnnpack/conv.h"
 #include "backends/xnnpack/lowering.h"
 
 // Norms, means and sums, composed of what the delegate has.
@@ -203,9 +204,10 @@ Status means(Lowering& l, const Site& s) {
     l.bind(y, l.reshape(sum_of_rows(l, l.plain(x)), s.result().sizes), plain_order(s.result().rank()));
     return {};
   }
-  const bool image = over_image(c, r);
+  const bool image = over_image(c, r), sum = c.op().name() == "aten.sum.dim_IntList";
+  if (image && !sum && lower_quantized_mean(l, s, r.keep)) return {};
   double count = 1;
-  if (c.op().name() == "aten.sum.dim_IntList")
+  if (sum)
     for (size_t a : r.axes) count *= static_cast<double>(*t.sizes[a].constant());
   Order order = plain_order(s.result().rank());
   Id out = kNone;

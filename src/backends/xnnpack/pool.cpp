@@ -175,9 +175,11 @@ Refusal adaptive_refuses(const Site& s) {
 }
 Status adaptive_pool(Lowering& l, const Site& s) {
   const TensorType& out = s.result();
+  const bool mean = out.sizes[2] == Dim(1) && out.sizes[3] == Dim(1);
+  if (mean && lower_quantized_mean(l, s, true)) return {};
   const Id image = l.in_order(s.call().value("self"), kNhwc);
   const Id y = l.value(l.net().value(image).type, nhwc(out));
-  if (out.sizes[2] == Dim(1) && out.sizes[3] == Dim(1)) {
+  if (mean) {
     l.emit(Op::GlobalAveragePool, {image}, y).flags = kKeepDims;
   } else {
     Window w;

@@ -401,6 +401,37 @@ bool lower_quantized_conv(Lowering& l, const Site& s) {
   return true;
 }
 
+bool lower_quantized_binary(Lowering& l, const Site& s, Op op) {
+  if (!s.options.static_quant) return false;
+  const auto a = l.quantized(s.node().args[0].value()), b = l.quantized(s.node().args[1].value());
+  const auto to = requantized(l, s, s.node().results[0]);
+  if (!a || !b || !to || l.dims(a->id).size() != l.dims(b->id).size()) return false;
+  // Ratios of scales that the delegate's integer kernels have.
+  const double x = quant_of(l, a->id).scale, w = quant_of(l, b->id).scale, out = to->to.scale;
+  const auto within = [](double ratio, double low) { return ratio >= low && ratio < 0x1p+8; };
+  if (op == Op::Multiply ? !within(x * w / out, 0x1p-16) : !within(x / out, 0x1p-10) || !within(w / out, 0x1p-10)) return false;
+  const Id other = l.transposed(b->id, b->order, a->order);
+  Dims sizes = l.dims(a->id);
+  for (size_t i = 0; i < sizes.size(); ++i)
+    if (sizes[i] == Dim(1)) sizes[i] = l.dims(other)[i];
+  const Id numbers = l.value(DataType::QInt8, std::move(sizes), to->to);
+  l.emit(op, {a->id, other}, numbers);
+  finish(l, *to, numbers, a->order);
+  return true;
+}
+
+bool lower_quantized_mean(Lowering& l, const Site& s, bool keep) {
+  const auto x = l.quantized(s.call().value("self"));
+  const auto to = requantized(l, s, s.node().results[0]);
+  if (!s.options.static_quant || !x || !to) return false;
+  const Id image = l.transposed(x->id, x->order, kNhwc);
+  const Dims d = l.dims(image);
+  const Id numbers = l.value(DataType::QInt8, keep ? Dims{d[0], Dim(1), Dim(1), d[3]} : Dims{d[0], d[3]}, to->to);
+  l.emit(Op::GlobalAveragePool, {image}, numbers).flags = keep ? kKeepDims : 0;
+  finish(l, *to, numbers, keep ? kNhwc : plain_order(2));
+  return true;
+}
+
 namespace {
 
 Refusal quantize_refuses(const Site& s) {
