@@ -171,7 +171,7 @@ bool fold(Lowering& l, const Site& s, ValueId x, std::optional<size_t> channels,
   std::vector<double> bias = numbers_of(old, count, 0);
   for (size_t i = 0; i < bias.size(); ++i) bias[i] = bias[i] * number_of(a.scale, i) + number_of(a.shift, i);
   made->sources.push_back(s.n);
-  if (std::any_of(a.scale.begin(), a.scale.end(), [](double x) { return x != 1; }))
+  if (std::any_of(a.scale.begin(), a.scale.end(), [](double factor) { return factor != 1; }))
     l.net().replace_operand(*made, 1, l.constant(scaled(*filter.data, axis, a.scale)));
   l.net().replace_operand(*made, 2, l.constant(vector_of(d, bias)));
   l.bind(s.node().results[0], f.id, f.order);
