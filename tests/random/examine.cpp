@@ -54,7 +54,22 @@ bool writes(const Graph& g) {
   return false;
 }
 
-Result<Outputs> run(const Program& program, std::vector<std::byte> bytes) {
+// Every other float a little larger, the ones between a little smaller.
+void disturb(std::vector<runtime::Value>& arguments) {
+  constexpr float kLittle = 1e-5f;
+  for (runtime::Value& v : arguments) {
+    auto* a = std::get_if<runtime::Array>(&v.held);
+    if (!a || dtype_from_c10(static_cast<int64_t>(a->element)) != DType::F32) continue;
+    for (size_t i = 0; i < a->count(); ++i) {
+      float x = 0;
+      std::memcpy(&x, &a->bytes[i * sizeof x], sizeof x);
+      x *= 1 + (i % 2 == 0 ? kLittle : -kLittle);
+      std::memcpy(&a->bytes[i * sizeof x], &x, sizeof x);
+    }
+  }
+}
+
+Result<Outputs> run(const Program& program, std::vector<std::byte> bytes, bool disturbed = false) {
   const Method& m = *program.methods[0];
   EDGEC_TRY(runtime::Runner runner, inprocess::load(std::move(bytes)));
   auto sizes = sizes_of_calls(*m.syms);
@@ -62,6 +77,7 @@ Result<Outputs> run(const Program& program, std::vector<std::byte> bytes) {
   Outputs out;
   for (size_t k = 0; k < sizes.size(); ++k) {
     EDGEC_TRY(auto arguments, arguments_of(m, sizes[k], k));
+    if (disturbed) disturb(arguments);
     auto result = runner.call(m.name, arguments);
     if (!result) return model_error(fmt::format("call {}: {}", k, result.failure().message));
     for (auto& v : result->outputs) out.push_back(std::move(v));
@@ -264,7 +280,9 @@ std::string values_of_calls(const Program& program) {
 }
 
 // Whether some value on the way is NaN or infinite: what becomes of these in a delegate is checked operator by operator (tests/ops).
+// After large values the last bits of an exponential are the first ones of its sine.
 bool meets_odd_values(const Program& program) {
+  constexpr double kLarge = 1000;
   auto all = clone(program);
   Method& m = *all->methods[0];
   m.graph->outputs.clear();
@@ -283,7 +301,7 @@ bool meets_odd_values(const Program& program) {
     if (const auto* a = std::get_if<runtime::Array>(&v.held);
         a && is_float(dtype_from_c10(static_cast<int64_t>(a->element)).value_or(DType::I64)))
       for (size_t i = 0; i < a->count(); ++i)
-        if (!std::isfinite(a->at(i))) return true;
+        if (!(std::abs(a->at(i)) < kLarge)) return true;
   return false;
 }
 
@@ -304,7 +322,12 @@ Finding examine(const Program& program, const std::string& backend) {
   if (!delegated) return {"runtime", "in delegates: " + delegated.failure().message};
   const size_t calls = sizes_of_calls(*program.methods[0]->syms).size() + writes(*program.methods[0]->graph);
   const Finding f = compare(program, *expected, *delegated, Exact::Delegate, calls);
-  return f.ok() || meets_odd_values(program) ? Finding() : f;
+  if (f.ok() || meets_odd_values(program)) return {};
+  // What the kernels themselves give another result for when inputs change in their last bits says nothing (norms of equal values, floors).
+  auto again = compiled(program, {});
+  if (!again) return of_failure(again.failure());
+  auto disturbed = run(program, *std::move(again), true);
+  return disturbed && !compare(program, *expected, *disturbed, Exact::Delegate, calls).ok() ? Finding() : f;
 }
 
 Finding examine_apart(const Program& program, const std::string& backend) {

@@ -93,7 +93,7 @@ Refusal max_of_dims_refuses(const Site& s) {
   const Call c = s.call();
   const std::vector<size_t> axes = axes_of(c);
   const TensorType& x = c.tensor("self");
-  if (axes.empty()) return "an input of rank 0";
+  if (x.rank() == 0 || axes.empty()) return "an input of rank 0";
   if (axes.back() - axes.front() + 1 != axes.size()) return "dims that do not follow each other";
   int64_t reduced = 1;
   for (size_t a : axes) {

@@ -33,6 +33,7 @@ def cases(add):
     for dims, keep in ([1], False), ([-1], True), ([1, 2], False), ([0], True):
         add("aten.amax", T(F32, 3, 4, 5), dims, keep)
     add("aten.amax", T(F32, "s0", 4, 5), [1, 2], where={"s0": (1, 4)}, name="range")
+    for op in "amax", "max.dim": add(f"aten.{op}", T(F32), 0, name="rank0")
     add("aten.slice_scatter", T(F32, 4, 5), T(F32, 2, 5), 0, 1, 3)
     add("aten.slice_scatter", T(F32, 4, 5), T(F32, 4, 3), 1, 2, 9223372036854775807, name="end")
     add("aten.slice_scatter", T(F32, "s0", 5), T(F32, "s0", 2), 1, 0, 2, where={"s0": (1, 4)}, name="range")
