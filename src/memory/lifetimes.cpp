@@ -31,6 +31,19 @@ std::vector<ValueId> tensors_in_order(const Graph& g) {
   return out;
 }
 
+// The bytes that `v` takes at its greatest sizes. A view takes those of what it shows, whose bound may be the looser one: the program may
+// have one value for both.
+std::optional<int64_t> bytes_taken(const Graph& g, ValueId v) {
+  auto bytes = upper_bound_bytes(g.tensor(v));
+  while (bytes && !g.value(v).inside && g.value(v).def) {
+    const Node& n = g.node(g.value(v).def);
+    if (!n.op->memory_view || n.args.empty() || !n.args[0].is_value()) break;
+    v = n.args[0].value();
+    bytes = std::max(*bytes, upper_bound_bytes(g.tensor(v)).value_or(0));
+  }
+  return bytes;
+}
+
 }  // namespace
 
 bool is_planned(const Method& m, ValueId root, bool is_used, const PlanOptions& options) {
@@ -52,7 +65,7 @@ Result<std::vector<Block>> lifetimes(const Method& m, const PlanOptions& options
   for (ValueId v : tensors_in_order(g)) {
     const auto [root, offset] = storage.of(v);
     if (!is_planned(m, root, live.is_used(root) || root != v, options)) continue;
-    const auto bytes = upper_bound_bytes(g.tensor(v));
+    const auto bytes = bytes_taken(g, v);
     if (!bytes) {
       diag.error(
           g.value(v).def ? g.node(g.value(v).def).loc : nullptr,
