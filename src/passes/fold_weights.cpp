@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <span>
+#include <unordered_map>
 
 #include <edgec/rewriter.h>
 
@@ -72,7 +72,10 @@ std::vector<size_t> broadcast(const std::vector<int64_t>& from, const std::vecto
 
 class Folder {
  public:
-  Folder(Method& m, Graph& g, int64_t& growth) : m_(m), g_(g), uses_(g.use_counts()), growth_(growth) {}
+  Folder(Method& m, Graph& g, int64_t growth) : m_(m), g_(g), growth_(growth) {
+    const auto counts = g.use_counts();
+    for (uint32_t v = 0; v < counts.size(); ++v) uses_[ValueId(v)] = counts[v];
+  }
 
   std::optional<TensorData> folded(const Node& n) {
     if (n.results.size() != 1 || n.args.empty() || !n.args[0].is_value() || !g_.type(n.results[0]).is_tensor()) return std::nullopt;
@@ -82,13 +85,15 @@ class Folder {
     const auto bytes = upper_bound_bytes(t);
     if (!x || !sizes || t.dtype != DType::F32 || !std::is_sorted(t.dim_order.begin(), t.dim_order.end()) || !bytes || *bytes > kMaxBytes)
       return std::nullopt;
-    const int64_t more = *bytes - (uses_[n.args[0].value().index] == 1 ? x->nbytes() : 0);
+    const int64_t more = *bytes - (uses_.at(n.args[0].value()) == 1 ? x->nbytes() : 0);  // a weight of one use goes
     if (more > growth_) return std::nullopt;
     const auto made = computed(n, *x, *sizes);
     if (!made) return std::nullopt;
     growth_ -= more;
     return make_tensor_data(DType::F32, *sizes, *made);
   }
+  // `by` stands for `old` from now on.
+  void replaced(ValueId old, ValueId by) { uses_[by] = uses_.at(old); }
 
  private:
   std::optional<Floats> computed(const Node& n, const TensorData& x, const std::vector<int64_t>& sizes) const {
@@ -149,8 +154,8 @@ class Folder {
 
   Method& m_;
   Graph& g_;
-  const std::vector<uint32_t> uses_;
-  int64_t& growth_;  // bytes that may still be added to the method's weights
+  std::unordered_map<ValueId, uint32_t> uses_;
+  int64_t growth_;  // bytes that may still be added to the method's weights
 };
 
 }  // namespace
@@ -158,9 +163,8 @@ class Folder {
 Status fold_weights(Program& p, PassContext& cx) {
   const OpDef& constant = Registry::global().get("prim.constant");
   for (auto& m : p.methods) {
-    int64_t growth = cx.weight_growth;
     Graph& g = *m->graph;
-    Folder folder(*m, g, growth);
+    Folder folder(*m, g, cx.weight_growth);
     Rewriter rw(g);
     for (NodeId id : g.nodes_in_order()) {
       rw.refresh(id);
@@ -169,6 +173,7 @@ Status fold_weights(Program& p, PassContext& cx) {
       const Value& old = g.value(g.node(id).results[0]);
       const ConstId k = m->add_constant(old.name, *std::move(data));
       const NodeId made = g.add_node(&constant, {k}, {old.type}, g.node(id).loc, id, std::array{old.name});
+      folder.replaced(g.node(id).results[0], g.node(made).results[0]);
       rw.replace_node(id, g.node(made).results);
     }
     rw.finish();
