@@ -54,7 +54,8 @@ struct EdgeCompileConfig {
   // Inputs that the model quantizes first and outputs that it dequantizes last are integers; constant methods forward_input0_scale, _zp,
   // _quant_min, _quant_max and _dtype (likewise output) give the parameters.
   bool quantized_io = false;
-  bool share_state = false;  // mutable buffers of equal name are one state for all methods (memory id 2)
+  int64_t weight_growth = 4 << 10;  // bytes that weights dequantized ahead of time may add to a method
+  bool share_state = false;         // mutable buffers of equal name are one state for all methods (memory id 2)
 };
 
 // How memory is planned: each method by itself, in one arena (memory id 1) or in the layers given.

@@ -14,7 +14,8 @@ struct PassContext {
   bool guards = true;  // range checks at the program's start
   // Composite operators that decomposition leaves to a backend; none: it leaves nothing.
   std::function<bool(const Method&, const Graph&, NodeId)> keeps_whole;
-  bool quantized_io = false;  // integers at the border where the method quantizes there
+  bool quantized_io = false;        // integers at the border where the method quantizes there
+  int64_t weight_growth = 4 << 10;  // bytes that weights computed ahead of time may add to a method
   // Whether the program has memory for inputs, outputs and state; otherwise the caller gives it.
   bool alloc_graph_input = true, alloc_graph_output = true, alloc_mutable_buffers = true;
 };

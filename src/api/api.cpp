@@ -67,6 +67,7 @@ Result<EdgeProgramManager> EdgeProgramManager::lower(std::map<std::string, Expor
   pipeline::Options options;
   options.disabled_passes = impl->disabled_passes;
   options.quantized_io = config.quantized_io;
+  options.weight_growth = config.weight_growth;
   options.partitioners = std::move(partitioners);
   options.passes = std::move(transform_passes);
   options.plan.share_state = impl->share_state = config.share_state;

@@ -28,6 +28,7 @@ struct CompileArgs {
   std::string model, output;
   std::vector<std::string> methods, constants, bounds, disabled, dumps, ops, plugins, backends, passes;
   std::string depfile, report, planner, layers;
+  int64_t weight_growth = 4 << 10;
   bool whole_graph = false, no_guards = false, quantized_io = false, timings = false, quiet = false, no_alloc_input = false,
        no_alloc_output = false, no_alloc_state = false, share_state = false, verify_passes = false;
   int64_t align_plan = 16;
@@ -142,6 +143,7 @@ Result<pipeline::Options> options_of(const CompileArgs& args) {
   if (args.report.ends_with(".html")) return usage_error("error: --report writes JSON; name the file F.json");
   o.guards = !args.no_guards;
   o.quantized_io = args.quantized_io;
+  o.weight_growth = args.weight_growth;
   o.verify_every_pass = args.verify_passes;
   o.plan.alloc_graph_input = !args.no_alloc_input;
   o.plan.alloc_graph_output = !args.no_alloc_output;
@@ -269,6 +271,9 @@ void add_compile_command(CLI::App& app, Invocation& invocation) {
   cmd->add_flag("--quantized-io", args->quantized_io,
                 "inputs that the model quantizes first, and outputs that it dequantizes last, are integers; constant methods\n"
                 "forward_input0_scale, _zp, _quant_min, _quant_max and _dtype give the parameters");
+  cmd->add_option("--weight-growth", args->weight_growth, "bytes that weights dequantized ahead of time may add to a method (default 4096)")
+      ->type_name("BYTES")
+      ->check(CLI::Range(int64_t{0}, INT64_MAX));
   repeatable("--pass", args->passes, "NAME",
              "run this pass on the Edge or Backend graph: one of a plugin, or an optimizing pass once more; repeatable");
   repeatable("--no-pass", args->disabled, "NAME", "leave out an optimizing pass; repeatable; see `edgec passes`");

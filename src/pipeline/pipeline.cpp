@@ -29,7 +29,7 @@ constexpr std::string_view kOrder[] = {
     "complex-parts", "bind-weights", "fuse-attention", "decompose",                                     // -> Core
     "fuse-quantized", "quantized-io", "fuse-linear", "fold-constants", "remove-noop", "cse", "remove-dead", "unify-dtypes", "cse", "fold-constants", "dim-order",  // -> Edge
     "remove-dead", kPartition,                                                                          // -> Backend
-    "choose-kernels", "inline-control-flow", "write-back", "materialize-symbols", "remove-dead",                           // -> Exec
+    "choose-kernels", "inline-control-flow", "write-back", "materialize-symbols", "fold-weights", "remove-dead",  // -> Exec
     "split-slopes", "split-rows", "reorder", "alias-views", "place-results", "write-in-place", "concat-in-place", "reuse-operands"};          // less memory to plan
 // clang-format on
 
@@ -101,9 +101,10 @@ std::string symbol_warnings(const std::vector<memory::Plan>& plans, const Progra
 }  // namespace
 
 bool is_lever(std::string_view pass) {
-  constexpr std::string_view kLevers[] = {"bind-weights",   "fuse-linear",   "fuse-quantized", "remove-noop",     "split-slopes",
-                                          "fold-constants", "cse",           "remove-dead",    "reorder",         "split-rows",
-                                          "alias-views",    "place-results", "write-in-place", "concat-in-place", "reuse-operands",
+  constexpr std::string_view kLevers[] = {"bind-weights",  "fuse-linear",    "fuse-quantized",  "remove-noop",
+                                          "split-slopes",  "fold-constants", "fold-weights",    "cse",
+                                          "remove-dead",   "reorder",        "split-rows",      "alias-views",
+                                          "place-results", "write-in-place", "concat-in-place", "reuse-operands",
                                           "choose-kernels"};
   return std::find(std::begin(kLevers), std::end(kLevers), pass) != std::end(kLevers);
 }
@@ -125,6 +126,7 @@ Status lower_to(Program& program, Stage stage, const Options& options, Outcome& 
   passes::PassContext cx;
   cx.guards = options.guards;
   cx.quantized_io = options.quantized_io;
+  cx.weight_growth = options.weight_growth;
   cx.alloc_graph_input = options.plan.alloc_graph_input;
   cx.alloc_graph_output = options.plan.alloc_graph_output;
   cx.alloc_mutable_buffers = options.plan.alloc_mutable_buffers;

@@ -19,6 +19,7 @@ struct Options {
   std::optional<int64_t> bound_all;       // the same for all of them
   bool guards = true;                     // range checks at the program's start
   bool quantized_io = false;              // integers at the border where the model quantizes there
+  int64_t weight_growth = 4 << 10;        // bytes that weights computed ahead of time may add to a method
   std::set<std::string> disabled_passes;
   bool verify_every_pass = false;                                // the stage's rules after each pass, not only at the end of each stage
   std::vector<std::shared_ptr<const Partitioner>> partitioners;  // asked in turn

@@ -47,6 +47,11 @@ constexpr std::pair<const char*, const char*> kPrograms[] = {
     {"fold-constants",
      "stage core method @forward(%w: f32[2, 4] = parameter \"w\", %x: f32[4, 2] = input \"x\") {\n"
      "  %t = aten.permute(%w, [1, 0]) : f32[4, 2] %y = aten.add.Tensor(%x, %t) : f32[4, 2] return %y }\n"},
+    {"fold-weights",
+     "stage core constant #0 \"q\" i8[2, 2] = [1, -2, 3, 4]\n"
+     "method @forward(%q: i8[2, 2] = parameter \"q\" #0, %x: f32[1, 2] = input \"x\") {\n"
+     "  %w = quantized_decomposed.dequantize_per_tensor(%q, 0.5, 3, -128, 127, i8) : f32[2, 2]\n"
+     "  %y = aten.linear(%x, %w) : f32[1, 2] return %y }\n"},
     {"fuse-quantized",
      "stage core method @forward(%x: i8[4] = input \"x\") {\n"
      "  %d = quantized_decomposed.dequantize_per_tensor(%x, 0.5, 3, -128, 127, i8) : f32[4]\n"
@@ -109,7 +114,7 @@ TEST(Levers, ThoseOfMemorySaveBytesOrInstructions) {
   for (const auto& [lever, text] : kPrograms) {
     const std::string name = lever;
     const bool saves = name == "reorder" || name == "split-rows" || name == "alias-views" || name == "place-results" ||
-                       name == "write-in-place" || name == "concat-in-place" || name == "reuse-operands";
+                       name == "write-in-place" || name == "fold-weights" || name == "concat-in-place" || name == "reuse-operands";
     if (!saves) continue;
     SCOPED_TRACE(lever);
     const Made with = made(text, {}), without = made(text, {name});

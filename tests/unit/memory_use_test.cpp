@@ -60,6 +60,24 @@ TEST(MemoryUse, WhatALoopReadsLastsUntilItsEnd) {
   EXPECT_EQ(max_live_bytes(p), 16u + 256u + 16u);
 }
 
+TEST(MemoryUse, RowsThatALoopWritesStayUntilItsEnd) {
+  Plan p = chain({floats(4, 0), floats(64, 256), floats(4, 1024)});
+  p.operators.push_back({"executorch_prim::et_copy_index", "tensor"});
+  p.values.emplace_back(floats(100, 4096));
+  p.values.emplace_back(int64_t{0});
+  p.instructions.push_back(KernelCall{1, {3, 2, 4}});
+  EXPECT_EQ(max_live_bytes(p), 400u + 16u);  // 256 + 16 before
+  p.values.emplace_back(false);
+  p.instructions.push_back(JumpFalse{5, 0});
+  p.outputs = {3};
+  EXPECT_EQ(max_live_bytes(p), 400u + 256u + 16u + 16u);
+}
+
+TEST(MemoryUse, CountsInUnits) {
+  EXPECT_EQ(max_live_bytes(chain({floats(1, 0), floats(2, 16), floats(1, 32)})), 12u);
+  EXPECT_EQ(max_live_bytes(chain({floats(1, 0), floats(2, 16), floats(1, 32)}), 16), 32u);
+}
+
 TEST(MemoryUse, BrokenPlansAreAnsweredToo) {
   Plan p = chain({floats(4, 0), floats(4, UINT64_MAX - 3), floats(-1, 0)});
   p.instructions.push_back(KernelCall{7, {-1, 99}});
