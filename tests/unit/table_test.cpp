@@ -33,6 +33,13 @@ bool same(const Param& a, const Param& b) {
 
 bool same(const Return& a, const Return& b) { return a.type == b.type && a.list == b.list && a.alias == b.alias && a.written == b.written; }
 
+bool same(const Schema& a, const Schema& b) {
+  return std::equal(a.params.begin(), a.params.end(), b.params.begin(), b.params.end(),
+                    [](const Param& x, const Param& y) { return same(x, y); }) &&
+         std::equal(a.returns.begin(), a.returns.end(), b.returns.begin(), b.returns.end(),
+                    [](const Return& x, const Return& y) { return same(x, y); });
+}
+
 TEST(Table, SchemasAreTorchs) {
   ops::register_all();
   std::map<std::string, Schema> torch;
@@ -53,11 +60,7 @@ TEST(Table, SchemasAreTorchs) {
     }
     ++compared;
     const Schema& theirs = it->second;
-    const bool params = std::equal(ours.params.begin(), ours.params.end(), theirs.params.begin(), theirs.params.end(),
-                                   [](const Param& a, const Param& b) { return same(a, b); });
-    const bool returns = std::equal(ours.returns.begin(), ours.returns.end(), theirs.returns.begin(), theirs.returns.end(),
-                                    [](const Return& a, const Return& b) { return same(a, b); });
-    EXPECT_TRUE(params && returns) << op->schema_text;
+    EXPECT_TRUE(same(ours, theirs)) << op->schema_text;
   }
   EXPECT_GT(compared, 300);
 }
@@ -99,11 +102,7 @@ TEST(Table, FormsThatWriteIntoGivenTensorsAreTorchs) {
     }
     ++compared;
     const Schema& ours = op->schema();
-    const bool params = std::equal(ours.params.begin(), ours.params.end(), theirs.params.begin(), theirs.params.end(),
-                                   [](const Param& a, const Param& b) { return same(a, b); });
-    const bool returns = std::equal(ours.returns.begin(), ours.returns.end(), theirs.returns.begin(), theirs.returns.end(),
-                                    [](const Return& a, const Return& b) { return same(a, b); });
-    EXPECT_TRUE(params && returns) << op->schema_text << "\n" << line;
+    EXPECT_TRUE(same(ours, theirs)) << op->schema_text << "\n" << line;
   }
   EXPECT_GT(compared, 500u);
   EXPECT_EQ(missing, without);
