@@ -61,7 +61,7 @@ std::vector<uint32_t> sorted(const Problem& p, Order order) {
 // How often all items can be placed before it takes too long: a pass looks at the parts that live at the same time as each.
 int64_t passes_in_time(const Problem& p) {
   const auto parts = static_cast<int64_t>(p.parts.size());
-  const int64_t most = std::min<int64_t>(3'000'000, 500'000'000 / std::max<int64_t>(parts, 1));  // some 30 ms; 5 for a thousand parts
+  const int64_t most = std::min<int64_t>(3'000'000, 300'000'000 / std::max<int64_t>(parts, 1));  // some 30 ms; 3 for a thousand parts
   std::vector<int64_t> begin(p.sections), living(p.sections + 1);
   for (const Problem::Part& part : p.parts) ++begin[part.lo], ++living[part.lo], --living[part.hi + 1];
   int64_t looks = 1, now = 0;
@@ -162,9 +162,10 @@ Arrangement BestPlanner::arrange(const Problem& problem, int64_t enough, Effort&
   if (best.height > enough) {
     if (Arrangement greedy = GreedyPlanner().arrange(problem, enough); greedy.height < best.height) best = std::move(greedy);
     const auto items = static_cast<int64_t>(problem.items.size());
-    const int64_t passes = std::min(passes_in_time(problem), 50 * items) * std::min(steps_, kCompileSteps) / kCompileSteps;
-    improve_by_turns(problem, sorted(problem, Order::Size), enough, items <= kManyItems ? kTurns : 0, best);
-    improve_by_moves(problem, sorted(problem, Order::Area), enough, passes, best);
+    const int64_t in_time = items <= kManyItems ? passes_in_time(problem) : 0;
+    const int64_t moves = std::min(in_time, 50 * items) * std::min(steps_, kCompileSteps) / kCompileSteps;
+    improve_by_turns(problem, sorted(problem, Order::Size), enough, std::min(in_time, kTurns), best);
+    improve_by_moves(problem, sorted(problem, Order::Area), enough, moves, best);
     if (best.height > enough) (problem.has_holes ? search_around_holes : search_between)(problem, enough, steps_, best, effort);
   }
   effort.proven = best.height <= effort.bound;
