@@ -174,7 +174,10 @@ class PlanCheck {
         while (first > 0 && (!known[index((*args)[first - 1])] || ranges_[index((*args)[first - 1])].empty())) --first;
         first_output_[i] = first;
       }
-      for (int32_t a : *args) known[index(a)] = true;
+      for (int32_t a : *args) {
+        known[index(a)] = true;
+        for (uint32_t item : tensors(a)) known[item] = true;
+      }
     }
   }
 

@@ -1,4 +1,5 @@
 #include "emit/memory_use.h"
+#include "emit/plan_check.h"
 
 #include <gtest/gtest.h>
 
@@ -76,6 +77,19 @@ TEST(MemoryUse, RowsThatALoopWritesStayUntilItsEnd) {
 TEST(MemoryUse, CountsInUnits) {
   EXPECT_EQ(max_live_bytes(chain({floats(1, 0), floats(2, 16), floats(1, 32)})), 12u);
   EXPECT_EQ(max_live_bytes(chain({floats(1, 0), floats(2, 16), floats(1, 32)}), 16), 32u);
+}
+
+// Value 2 shows value 1, which nothing else reads: met in a list before, it is no output of the delegate.
+TEST(PlanFaults, WhatAListHadIsAnInputOfADelegate) {
+  Plan p = chain({floats(4, 0), floats(4, 64)});
+  for (const uint64_t offset : {64, 128, 256}) p.values.emplace_back(floats(4, offset));
+  p.values.emplace_back(TensorList{{0, 2}});
+  p.operators.push_back({"aten::cat", "out"});
+  p.delegates.resize(1);
+  p.instructions.push_back(KernelCall{1, {5, 3, 3}});
+  p.instructions.push_back(DelegateCall{0, {2, 4}});
+  p.outputs = {3, 4};
+  EXPECT_EQ(plan_faults(p), std::vector<std::string>{});
 }
 
 TEST(MemoryUse, BrokenPlansAreAnsweredToo) {
