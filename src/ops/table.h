@@ -35,8 +35,8 @@ void define_sort(Table&);
 void define_joins(Table&);
 void define_create(Table&);
 void define_resize(Table&);
-void define_grid(Table&);     // grid_sampler, affine_grid
-void define_matrix(Table&);   // determinants, inverses, Cholesky, powers
+void define_grid(Table&);    // grid_sampler, affine_grid
+void define_matrix(Table&);  // determinants, inverses, Cholesky, powers
 void define_triangular(Table&);
 void define_stats(Table&);    // quantiles, covariance, gradient
 void define_windows(Table&);  // hann_window, linspace of tensors
