@@ -7,6 +7,8 @@
 #include <exception>
 #include <set>
 
+#include "support/shared_library.h"
+
 namespace edgec::cli {
 namespace {
 
@@ -26,18 +28,11 @@ std::string taken_twice(const Extensions& all) {
 }
 
 Status load_plugin(const std::string& path) {
-  static std::set<void*> loaded;
   const auto fail = [&](std::string_view why) { return usage_error(fmt::format("error: --plugin {}: {}", path, why)); };
-  const auto dl_error = [] {
-    const char* why = dlerror();
-    return std::string(why ? why : "no reason given");
-  };
-  // Without a slash dlopen would look in the system's folders instead of the file.
-  const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
-  void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) return fail("cannot be loaded: " + dl_error());
-  if (!loaded.insert(library).second) return {};
-  auto* entry = reinterpret_cast<RegisterExtensions>(dlsym(library, kEntry));
+  const auto library = open_library(path);
+  if (!library) return fail(library.failure().message);
+  if (!library->is_new) return {};
+  auto* entry = reinterpret_cast<RegisterExtensions>(dlsym(library->handle, kEntry));
   if (!entry) return fail(fmt::format("is no plugin of edgec: it has no function {}", kEntry));
   try {
     entry(Extensions::global());
