@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include "passes/registry.h"
+#include "passes/weights.h"
 
 #include <edgec/rewriter.h>
 
@@ -15,16 +16,6 @@ constexpr int64_t kMaxFullElements = 64;         // larger ones are cheaper made
 constexpr int64_t kMaxGatherBytes = 64ll << 20;  // a reshape that strides cannot say copies the weight
 constexpr int64_t kMaxGrowth = 4 << 10;          // bytes that casts may add to a method's weights
 constexpr int64_t kMaxExactInteger = 1ll << 53;  // as f64
-
-std::optional<std::vector<int64_t>> static_sizes(const TensorType& t) {
-  std::vector<int64_t> out;
-  for (const Dim& d : t.sizes) {
-    auto n = d.constant();
-    if (!n) return std::nullopt;
-    out.push_back(*n);
-  }
-  return out;
-}
 
 std::optional<TensorData> permuted(const TensorData& x, const Call& c) {
   TensorData y = x;
@@ -128,49 +119,11 @@ std::optional<TensorData> cast(const TensorData& x, const Call& c, DType to, int
   return make_tensor_data(to, x.sizes, std::move(made));
 }
 
-// x with the sizes of what it is broadcast to.
-std::optional<TensorData> broadcast(TensorData x, const std::vector<int64_t>& to) {
-  if (x.sizes.size() > to.size()) return std::nullopt;
-  const size_t missing = to.size() - x.sizes.size();
-  x.sizes.insert(x.sizes.begin(), missing, 1);
-  x.strides.insert(x.strides.begin(), missing, 0);
-  for (size_t i = 0; i < to.size(); ++i) {
-    if (x.sizes[i] == to[i]) continue;
-    if (x.sizes[i] != 1) return std::nullopt;
-    x.sizes[i] = to[i];
-    x.strides[i] = 0;
-  }
-  return x;
-}
-
-using Arithmetic = float (*)(float, float);
-Arithmetic arithmetic(std::string_view op) {
-  if (op == "aten.add.Tensor") return [](float a, float b) { return a + b; };
-  if (op == "aten.sub.Tensor") return [](float a, float b) { return a - b; };
-  if (op == "aten.mul.Tensor") return [](float a, float b) { return a * b; };
-  if (op == "aten.div.Tensor") return [](float a, float b) { return a / b; };
-  return nullptr;
-}
-
-std::optional<TensorData> computed(const Method& m, const Graph& g, const Node& n, Arithmetic f, int64_t& growth) {
-  const TensorType& t = g.tensor(n.results[0]);
-  const Call c(g, *n.op, n.args);
-  if (c.op().schema().find("alpha") >= 0 && c.number("alpha", 1) != 1) return std::nullopt;
-  const auto sizes = static_sizes(t);
-  const TensorData *x = m.constant_of(g, n.args[0].value()), *y = m.constant_of(g, n.args[1].value());
-  if (!sizes || !x || !y || t.dtype != DType::F32 || x->dtype != DType::F32 || y->dtype != DType::F32) return std::nullopt;
-  const auto a = broadcast(*x, *sizes), b = broadcast(*y, *sizes);
-  if (!a || !b) return std::nullopt;
-  const int64_t bytes = a->nbytes(), more = bytes - std::max(x->nbytes(), y->nbytes());
-  if (more > growth || bytes > kMaxGatherBytes) return std::nullopt;
-  const auto left = gather(*a), right = gather(*b);
-  std::vector<std::byte> made;
-  made.reserve(static_cast<size_t>(bytes));
-  for (int64_t i = 0; i < a->numel(); ++i)
-    append_element(made, t.dtype,
-                   f(static_cast<float>(read_element(left, t.dtype, i)), static_cast<float>(read_element(right, t.dtype, i))));
+std::optional<TensorData> computed(const Arithmetic& a, int64_t& growth) {
+  const int64_t more = a.nbytes() - a.larger_operand;
+  if (more > growth || a.nbytes() > kMaxGatherBytes) return std::nullopt;
   growth -= more;
-  return make_tensor_data(t.dtype, *sizes, std::move(made));
+  return a.compute();
 }
 
 std::optional<TensorData> folded(const Method& m, const Graph& g, const Node& n, int64_t& growth) {
@@ -178,7 +131,7 @@ std::optional<TensorData> folded(const Method& m, const Graph& g, const Node& n,
   const std::string& op = n.op->name();
   if (op == "aten.full") return filled(g, n);
   if (n.args.empty() || !n.args[0].is_value()) return std::nullopt;
-  if (const Arithmetic f = arithmetic(op)) return computed(m, g, n, f, growth);
+  if (const auto a = arithmetic_of_weights(m, g, n)) return computed(*a, growth);
   const TensorData* x = m.constant_of(g, n.args[0].value());
   if (!x) return std::nullopt;
   const Call c(g, *n.op, n.args);
@@ -194,7 +147,6 @@ std::optional<TensorData> folded(const Method& m, const Graph& g, const Node& n,
 }  // namespace
 
 Status fold_constants(Program& p, PassContext&) {
-  const OpDef& constant = Registry::global().get("prim.constant");
   std::unordered_map<const Method*, int64_t> growth;
   return for_each_graph(p, [&](Method& m, Graph& g) -> Status {
     int64_t& left = growth.try_emplace(&m, kMaxGrowth).first->second;
@@ -202,11 +154,7 @@ Status fold_constants(Program& p, PassContext&) {
     for (NodeId id : g.nodes_in_order()) {
       rw.refresh(id);
       auto data = folded(m, g, g.node(id), left);
-      if (!data) continue;
-      const Value& old = g.value(g.node(id).results[0]);
-      const ConstId k = m.add_constant(old.name, *std::move(data));
-      const NodeId made = g.add_node(&constant, {k}, {old.type}, g.node(id).loc, id, std::array{old.name});
-      rw.replace_node(id, g.node(made).results);
+      if (data) replace_by_constant(m, g, rw, id, *std::move(data));
     }
     rw.finish();
     return {};

@@ -1,7 +1,7 @@
 #include "passes/registry.h"
+#include "passes/weights.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <unordered_map>
 
@@ -22,16 +22,6 @@ constexpr int64_t kMaxExactInteger = 1ll << 24;  // as f32
 
 using Floats = std::vector<float>;
 
-std::optional<std::vector<int64_t>> static_sizes(const TensorType& t) {
-  std::vector<int64_t> out;
-  for (const Dim& d : t.sizes) {
-    const auto n = d.constant();
-    if (!n) return std::nullopt;
-    out.push_back(*n);
-  }
-  return out;
-}
-
 // Numbers of a weight, when f32 has all of them.
 std::optional<Floats> floats_of(const TensorData& x) {
   if (x.nbytes() > kMaxBytes || is_complex(x.dtype) || (is_float(x.dtype) && x.dtype != DType::F32)) return std::nullopt;
@@ -45,27 +35,6 @@ std::optional<Floats> floats_of(const TensorData& x) {
     const int64_t n = read_integer(bytes, x.dtype, i);
     if (n > kMaxExactInteger || n < -kMaxExactInteger) return std::nullopt;
     out.push_back(static_cast<float>(n));
-  }
-  return out;
-}
-
-// For each element of a tensor of size `to`, which element of one that is broadcast to it.
-std::vector<size_t> broadcast(const std::vector<int64_t>& from, const std::vector<int64_t>& to) {
-  std::vector<int64_t> strides = contiguous_strides(from), index(to.size());
-  for (size_t d = 0; d < from.size(); ++d)
-    if (from[d] == 1) strides[d] = 0;
-  strides.insert(strides.begin(), to.size() - from.size(), 0);
-  int64_t count = 1, at = 0;
-  for (int64_t n : to) count *= n;
-  std::vector<size_t> out;
-  for (int64_t i = 0; i < count; ++i) {
-    out.push_back(static_cast<size_t>(at));
-    for (size_t d = to.size(); d-- > 0;) {
-      at += strides[d];
-      if (++index[d] < to[d]) break;
-      at -= strides[d] * to[d];
-      index[d] = 0;
-    }
   }
   return out;
 }
@@ -87,38 +56,26 @@ class Folder {
       return std::nullopt;
     const int64_t more = *bytes - (uses_.at(n.args[0].value()) == 1 ? x->nbytes() : 0);  // a weight of one use goes
     if (more > growth_) return std::nullopt;
-    const auto made = computed(n, *x, *sizes);
-    if (!made) return std::nullopt;
-    growth_ -= more;
-    return make_tensor_data(DType::F32, *sizes, *made);
+    auto made = computed(n, *x, *sizes);
+    if (made) growth_ -= more;
+    return made;
   }
   // `by` stands for `old` from now on.
   void replaced(ValueId old, ValueId by) { uses_[by] = uses_.at(old); }
 
  private:
-  std::optional<Floats> computed(const Node& n, const TensorData& x, const std::vector<int64_t>& sizes) const {
+  std::optional<TensorData> computed(const Node& n, const TensorData& x, const std::vector<int64_t>& sizes) const {
     const std::string& op = n.op->name();
+    if (op == "aten.mul.Tensor" || op == "aten.sub.Tensor" || op == "aten.add.Tensor") {
+      const auto arithmetic = arithmetic_of_weights(m_, g_, n);
+      return arithmetic ? std::optional(arithmetic->compute()) : std::nullopt;
+    }
     const Call c(g_, *n.op, n.args);
-    if (op == "dim_order_ops._to_dim_order_copy" || op == "aten._to_copy" || op == "aten.view") return floats_of(x);
-    if (op == "aten.mul.Tensor") return combined(c, x, sizes, [](float a, float b) { return a * b; });
-    if (op == "aten.sub.Tensor" && c.number("alpha", 1) == 1) return combined(c, x, sizes, [](float a, float b) { return a - b; });
-    if (op == "aten.add.Tensor" && c.number("alpha", 1) == 1) return combined(c, x, sizes, [](float a, float b) { return a + b; });
-    if (op == "quantized_decomposed.dequantize_per_tensor") return dequantized(c, x);
-    if (op == "quantized_decomposed.dequantize_per_channel") return dequantized_by_channel(c, x, sizes);
-    return std::nullopt;
-  }
-
-  template <class F>
-  std::optional<Floats> combined(const Call& c, const TensorData& x, const std::vector<int64_t>& sizes, F&& f) const {
-    const TensorData* y = c.is_tensor("other") ? m_.constant_of(g_, c.value("other")) : nullptr;
-    if (!y || x.dtype != DType::F32 || y->dtype != DType::F32 || y->sizes.size() > sizes.size() || x.sizes.size() > sizes.size())
-      return std::nullopt;
-    const auto a = floats_of(x), b = floats_of(*y);
-    if (!a || !b) return std::nullopt;
-    const auto from_a = broadcast(x.sizes, sizes), from_b = broadcast(y->sizes, sizes);
-    Floats out;
-    for (size_t i = 0; i < from_a.size(); ++i) out.push_back(f((*a)[from_a[i]], (*b)[from_b[i]]));
-    return out;
+    std::optional<Floats> made;
+    if (op == "dim_order_ops._to_dim_order_copy" || op == "aten._to_copy" || op == "aten.view") made = floats_of(x);
+    if (op == "quantized_decomposed.dequantize_per_tensor") made = dequantized(c, x);
+    if (op == "quantized_decomposed.dequantize_per_channel") made = dequantized_by_channel(c, x, sizes);
+    return made ? std::optional(make_tensor_data(DType::F32, sizes, *made)) : std::nullopt;
   }
 
   // The kernel takes the zero point from the integer, both exact in f32 here, and multiplies by the scale in f32.
@@ -161,7 +118,6 @@ class Folder {
 }  // namespace
 
 Status fold_weights(Program& p, PassContext& cx) {
-  const OpDef& constant = Registry::global().get("prim.constant");
   for (auto& m : p.methods) {
     Graph& g = *m->graph;
     Folder folder(*m, g, cx.weight_growth);
@@ -170,11 +126,8 @@ Status fold_weights(Program& p, PassContext& cx) {
       rw.refresh(id);
       auto data = folder.folded(g.node(id));
       if (!data) continue;
-      const Value& old = g.value(g.node(id).results[0]);
-      const ConstId k = m->add_constant(old.name, *std::move(data));
-      const NodeId made = g.add_node(&constant, {k}, {old.type}, g.node(id).loc, id, std::array{old.name});
-      folder.replaced(g.node(id).results[0], g.node(made).results[0]);
-      rw.replace_node(id, g.node(made).results);
+      const ValueId old = g.node(id).results[0];
+      folder.replaced(old, replace_by_constant(*m, g, rw, id, *std::move(data)));
     }
     rw.finish();
   }

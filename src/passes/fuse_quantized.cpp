@@ -54,7 +54,7 @@ class Fusion {
          def = g_.value(g_.node(def).args[0].value()).def)
       moves.push_back(def);
     if (!def || !undoes(n, g_.node(def))) return;
-    if (const DType d = g_.tensor(n.results[0]).dtype; d == DType::U16 || d == DType::U32)
+    if (is_wide_unsigned(g_.tensor(n.results[0]).dtype))
       for (NodeId move : moves)
         if (!takes_wide_unsigned(*g_.node(move).op)) return;
     ValueId q = g_.node(def).args[0].value();

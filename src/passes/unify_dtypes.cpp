@@ -65,10 +65,6 @@ void compute_through(Graph& g, NodeId id, Rewriter& rw) {
   }
 }
 
-bool is_wide_unsigned(const Graph& g, ValueId v) {
-  return g.type(v).is_tensor() && (g.tensor(v).dtype == DType::U16 || g.tensor(v).dtype == DType::U32);
-}
-
 struct Uses {
   Location first;
   DType dtype;
@@ -82,7 +78,7 @@ void refuse_wide_unsigned(const Graph& g, std::map<std::string, Uses>& refused) 
     if (takes_wide_unsigned(*n.op) && n.op->name() != "aten._to_copy") continue;
     ValueId found;
     const auto see = [&](const ValueId& v) {
-      if (!found && is_wide_unsigned(g, v)) found = v;
+      if (!found && g.type(v).is_tensor() && is_wide_unsigned(g.tensor(v).dtype)) found = v;
     };
     for (const Arg& a : n.args) for_each_value(a, see);
     for (ValueId r : n.results) see(r);
