@@ -1,7 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
 #include <filesystem>
 
 #include "emit/program.h"
@@ -12,7 +10,7 @@
 #include "genai/quant_io.h"
 #include "genai/sampler.h"
 #include "genai/tokenizer.h"
-#include "ops/table.h"
+#include "genai_modules.h"
 #include "support/mapped_file.h"
 
 // Graph bundles, the compiler adapter, the multi-graph strategy, spill-fill sizes.
@@ -20,13 +18,6 @@ namespace edgec::genai {
 namespace {
 
 namespace fs = std::filesystem;
-
-Module parsed(const std::string& text) {
-  ops::register_all();
-  auto program = parse_program(text);
-  EXPECT_TRUE(program) << program.failure().message;
-  return Module(std::move(*program));
-}
 
 const char* kGraph = R"(method @forward(%x: f32[2, 3] = input "x") {
   %y = aten.relu(%x) : f32[2, 3]
@@ -40,12 +31,6 @@ TensorType type(DType dtype, std::initializer_list<int64_t> sizes) {
   for (int64_t s : sizes) t.sizes.push_back(Dim(s));
   return t;
 }
-
-struct Folder {
-  fs::path path = fs::temp_directory_path() / ("edgec_genai_compile_" + std::to_string(::getpid()));
-  Folder() { fs::remove_all(path); }
-  ~Folder() { fs::remove_all(path); }
-};
 
 CompileSpecs specs(SocModel soc = SocModel::SM8650) { return *QnnCompileSpecBuilder().build(soc, HtpRequest(false)); }
 

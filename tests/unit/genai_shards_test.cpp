@@ -1,36 +1,18 @@
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
 #include <cstring>
-#include <filesystem>
 
 #include "emit/program.h"
 #include "genai/compilation_strategy.h"
 #include "genai/compile_spec_builder.h"
 #include "genai/shards.h"
 #include "genai/spill_fill.h"
-#include "ops/table.h"
+#include "genai_modules.h"
 #include "support/mapped_file.h"
 
 // Decoders cut into several contexts, and their spill-fill sizes.
 namespace edgec::genai {
 namespace {
-
-namespace fs = std::filesystem;
-
-Module parsed(const std::string& text) {
-  ops::register_all();
-  auto program = parse_program(text);
-  EXPECT_TRUE(program) << program.failure().message;
-  return Module(std::move(*program));
-}
-
-struct Folder {
-  fs::path path = fs::temp_directory_path() / ("edgec_genai_shards_" + std::to_string(::getpid()));
-  Folder() { fs::remove_all(path); }
-  ~Folder() { fs::remove_all(path); }
-};
 
 const PipelineContext kContext("label", "SM8650", {"p"});
 
