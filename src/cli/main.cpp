@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <string_view>
 
 #include "cli/commands.h"
 #include "cli/response_file.h"
@@ -14,9 +15,24 @@ namespace edgec::cli {
 namespace {
 
 using AddCommand = void (*)(CLI::App&, Invocation&);
-constexpr AddCommand kCommands[] = {
-    add_compile_command, add_run_command, add_inspect_command, add_verify_command, add_plan_command, add_genai_command, add_list_commands,
+struct Command {
+  std::string_view name;  // empty: several
+  AddCommand add;
 };
+constexpr Command kCommands[] = {
+    {"compile", add_compile_command}, {"run", add_run_command},     {"inspect", add_inspect_command}, {"verify", add_verify_command},
+    {"plan", add_plan_command},       {"genai", add_genai_command}, {"", add_list_commands},
+};
+
+// The command that the arguments name, or all: options of the others would be made for nothing, genai alone has a hundred.
+void add_commands(const std::vector<std::string>& arguments, CLI::App& app, Invocation& invocation) {
+  const bool asks_for_all = std::find(arguments.begin(), arguments.end(), "--help-all") != arguments.end();
+  const auto* named = std::find_if(std::begin(kCommands), std::end(kCommands), [&](const Command& c) {
+    return !asks_for_all && !arguments.empty() && !c.name.empty() && c.name == arguments.front();
+  });
+  for (const Command& c : kCommands)
+    if (named == std::end(kCommands) || &c == named) c.add(app, invocation);
+}
 
 constexpr const char* kExitCodes =
     "Exit codes:\n"
@@ -64,10 +80,10 @@ int run(const std::vector<std::string>& arguments) {
   app.require_subcommand(1);
   app.footer(kExitCodes);
   app.get_formatter()->column_width(34);
-  for (AddCommand add : kCommands) add(app, invocation);
 
   auto expanded = expand_response_files(arguments);
   if (!expanded) return report(expanded.failure());
+  add_commands(*expanded, app, invocation);
   if (expanded->empty()) {
     fmt::print(stderr, "{}", app.help());
     return static_cast<int>(ErrorKind::Usage);
