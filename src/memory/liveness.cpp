@@ -1,6 +1,8 @@
 #include "memory/liveness.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include <edgec/op.h>
 
@@ -91,7 +93,7 @@ class Flow {
 // The events of each value, in the order of time.
 class Events {
  public:
-  Events(const Method& m, std::vector<uint32_t>& positions) : of_(m.graph->value_count()), used_(m.graph->value_count()) {
+  Events(const Method& m, std::vector<uint32_t>& positions) : begins_(m.graph->value_count() + 1), used_(m.graph->value_count()) {
     const Graph& g = *m.graph;
     for (ValueId v : g.inputs) add(v, 0, Event::Write);
     uint32_t now = 0;
@@ -111,12 +113,22 @@ class Events {
     }
     for (size_t i = 0; i < m.inputs.size(); ++i)
       if (m.inputs[i].mutated && !written[g.inputs[i].index]) add(g.inputs[i], end, Event::Read);
+    sort_by_value();
   }
-  const std::vector<Event>& of(uint32_t v) const { return of_[v]; }
+  std::span<const Event> of(uint32_t v) const { return std::span(events_).subspan(begins_[v], begins_[v + 1] - begins_[v]); }
   const std::vector<bool>& used() const { return used_; }
 
  private:
-  void add(ValueId v, uint32_t at, Event::Kind kind) { of_[v.index].push_back({at, kind}); }
+  void add(ValueId v, uint32_t at, Event::Kind kind) { added_.push_back({v.index, {at, kind}}); }
+  // They were added in the order of time, and stay in it.
+  void sort_by_value() {
+    for (const auto& [v, event] : added_) ++begins_[v + 1];
+    std::partial_sum(begins_.begin(), begins_.end(), begins_.begin());
+    std::vector<uint32_t> next(begins_.begin(), begins_.end() - 1);
+    events_.resize(added_.size());
+    for (const auto& [v, event] : added_) events_[next[v]++] = event;
+    added_.clear();
+  }
   void read(ValueId v, uint32_t at) {
     used_[v.index] = true;
     add(v, at, Event::Read);
@@ -135,7 +147,9 @@ class Events {
       for (ValueId r : n.results) add(r, now, Event::Write);
   }
 
-  std::vector<std::vector<Event>> of_;
+  std::vector<std::pair<uint32_t, Event>> added_;  // of which value, in the order of time
+  std::vector<Event> events_;                      // by value, one behind the other
+  std::vector<uint32_t> begins_;                   // by value: where its events begin
   std::vector<bool> used_;
 };
 
@@ -145,7 +159,7 @@ class Times {
   explicit Times(const Flow& flow) : flow_(flow), needed_behind_(flow.size()), written_before_(flow.size()), seen_(flow.size()) {}
 
   // `assigned`: by markers, here and there; else the first event is the only write and precedes all others.
-  void append_to(std::vector<Span>& out, const std::vector<Event>& events, bool assigned) {
+  void append_to(std::vector<Span>& out, std::span<const Event> events, bool assigned) {
     const size_t begin = out.size();
     if (flow_.size() == 1) {
       in_stretch(0, events, !assigned, out);
