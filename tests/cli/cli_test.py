@@ -187,6 +187,17 @@ my::scaled(Tensor x, Tensor w, int n, float scale=1.0) -> Tensor
         self.ends(2, "run", pte, *args, "--plugin", PLUGINS / "no_plugin.so", says="registers no kernel and no delegate")
         self.ends(2, "run", pte, *args, "--plugin", self.tmp / "missing.so", says=["--plugin", "missing.so"])
 
+    def test_sizes_outside_of_their_ranges(self):
+        """bert_dyn takes [1 to 4, 2 to 32]: at the bounds it runs; one beyond is an error, also when the elements would fit the memory."""
+        for options in ((), ("--backend", "xnnpack")):
+            pte = self.program("bert_dyn", *options)
+            for batch, length, code in ((1, 2, 0), (4, 32, 0), (3, 17, 0), (0, 8, 1), (5, 8, 1), (2, 1, 1), (2, 33, 1), (5, 2, 1), (1, 33, 1)):
+                files = []
+                for k, value in enumerate((3, 1, 0)):
+                    files.append(self.tmp / f"{k}.npy")
+                    npy.write(files[-1], "int64", [batch, length], [value] * (batch * length))
+                self.ends(code, "run", pte, "--inputs", ",".join(map(str, files)), "--output-dir", self.tmp / "out")
+
     def test_outputs_that_cannot_be_written(self):
         self.ends(4, "compile", self.MODEL, "-o", "/dev/full")
         self.ends(4, "compile", self.MODEL, "-o", self.tmp / "missing/out.pte", says="missing/out.pte")
