@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -211,10 +212,10 @@ TEST(XnnpackLowering, HeadsBesideTwoDynamicDimsAreMadeByProductsAndJoinedByAConv
   %z = edge.aten.linear(%y, %o_6) : f32[s0, s1, 5]
   return %z
 })");
-  // x gets its dim of one; queries with their bias, keys with the scale instead of theirs, values; at the end the dim of one goes.
-  EXPECT_EQ(operators(net),
-            (Ops{Op::Multiply, Op::Transpose, Op::BatchMatMul, Op::Add, Op::BatchMatMul, Op::Multiply, Op::BatchMatMul, Op::BatchMatMul,
-                 Op::Softmax, Op::BatchMatMul, Op::Conv, Op::Multiply, Op::Transpose, Op::GlobalAveragePool}));
+  // x gets its dim of one; queries with their bias, keys without theirs, whose matrix has
+  // the scale, values; at the end the dim of one goes.
+  EXPECT_EQ(operators(net), (Ops{Op::Multiply, Op::Transpose, Op::BatchMatMul, Op::Add, Op::BatchMatMul, Op::BatchMatMul, Op::BatchMatMul,
+                                 Op::Softmax, Op::BatchMatMul, Op::Conv, Op::Multiply, Op::Transpose, Op::GlobalAveragePool}));
 }
 
 TEST(XnnpackLowering, HeadsThatNoProductMadeAreCut) {
@@ -299,6 +300,99 @@ method @forward(
   EXPECT_EQ(net.value(linear.in[1]).type, DataType::QCInt8);
   EXPECT_EQ(net.value(linear.in[2]).type, DataType::QCInt32);
   EXPECT_EQ(linear.min, 0);
+}
+
+std::vector<double> numbers(const Net& net, Id id) {
+  const TensorData& d = *net.value(id).data;
+  std::vector<double> out;
+  for (int64_t i = 0; i < d.numel(); ++i) out.push_back(read_element(gather(d), d.dtype, i));
+  return out;
+}
+
+TEST(XnnpackLowering, FactorsAndSummandsOfChannelsJoinTheMatricesBehind) {
+  const Net net = lowered(R"(constant #0 "g" f32[2] = [2.0, 4.0]
+constant #1 "h" f32[2] = [1.0, 3.0]
+constant #2 "w" f32[1, 2] = [5.0, 7.0]
+constant #3 "b" f32[1] = [0.5]
+method @forward(%x: f32[3, 2] = input "x", %g: f32[2] = parameter "g" #0, %h: f32[2] = parameter "h" #1,
+    %w: f32[1, 2] = parameter "w" #2, %b: f32[1] = parameter "b" #3) {
+  %m = edge.aten.mul.Tensor(%x, %g) : f32[3, 2]
+  %a = edge.aten.add.Tensor(%m, %h) : f32[3, 2]
+  %y = edge.aten.linear(%a, %w, %b) : f32[3, 1]
+  return %y
+})");
+  ASSERT_EQ(operators(net), Ops{Op::FullyConnected});
+  EXPECT_EQ(numbers(net, net.nodes()[0].in[1]), (std::vector<double>{10, 28}));
+  EXPECT_EQ(numbers(net, net.nodes()[0].in[2]), std::vector<double>{26.5});
+}
+
+TEST(XnnpackLowering, AFactorOfAValueThatIsUsedElsewhereStays) {
+  const Net net = lowered(R"(method @forward(%x: f32[3, 2] = input "x", %g: f32[2] = parameter "g", %w: f32[1, 2] = parameter "w") {
+  %m = edge.aten.mul.Tensor(%x, %g) : f32[3, 2]
+  %y = edge.aten.linear(%m, %w) : f32[3, 1]
+  return %y, %m
+})");
+  EXPECT_EQ(operators(net), (Ops{Op::Multiply, Op::FullyConnected}));
+}
+
+// Rotary embeddings between the projection and the scale of attention.
+TEST(XnnpackLowering, AFactorGoesBackThroughWhatIsLinearToTheMatrixBefore) {
+  const auto of = [](const char* between) {
+    return lowered(fmt::format(R"(constant #0 "w" f32[2, 1] = [3.0, 5.0]
+method @forward(%x: f32[4, 1] = input "x", %c: f32[4, 2] = input "c", %w: f32[2, 1] = parameter "w" #0) {{
+  %y = edge.aten.linear(%x, %w) : f32[4, 2]
+  %l = edge.aten.slice.Tensor(%y, 1, 0, 1) : f32[4, 1]
+  %r = edge.aten.slice.Tensor(%y, 1, 1, 2) : f32[4, 1]
+  %n = edge.aten.{}(%r) : f32[4, 1]
+  %t = edge.aten.cat([%n, %l], 1) : f32[4, 2]
+  %p = edge.aten.mul.Tensor(%y, %c) : f32[4, 2]
+  %q = edge.aten.mul.Tensor(%t, %c) : f32[4, 2]
+  %a = edge.aten.add.Tensor(%p, %q) : f32[4, 2]
+  %s = edge.aten.mul.Scalar(%a, 0.5) : f32[4, 2]
+  %e = edge.aten.exp(%s) : f32[4, 2]
+  return %e
+}})",
+                               between));
+  };
+  const Net net = of("neg");
+  EXPECT_EQ(operators(net),
+            (Ops{Op::FullyConnected, Op::Slice, Op::Slice, Op::Negate, Op::Concatenate2, Op::Multiply, Op::Multiply, Op::Add, Op::Exp}));
+  EXPECT_EQ(numbers(net, net.nodes()[0].in[1]), (std::vector<double>{1.5, 2.5}));
+  EXPECT_EQ(of("abs").nodes().size(), 10u);
+}
+
+TEST(XnnpackLowering, HeadsThatQueriesShareAreNotRepeated) {
+  const Net net = lowered(R"(method @forward(%q: f32[1, 4, s0, 8] = input "q", %k: f32[1, 2, 1, s0, 8] = input "k",
+    %v: f32[1, 2, 1, s0, 8] = input "v", %m: f32[1, 1, s0, s0] = input "m") where s0 in 2..9 {
+  %ke = edge.aten.expand(%k, [1, 2, 2, s0, 8]) : f32[1, 2, 2, s0, 8]
+  %kv = edge.aten.view(%ke, [1, 4, s0, 8]) : f32[1, 4, s0, 8]
+  %ve = edge.aten.expand(%v, [1, 2, 2, s0, 8]) : f32[1, 2, 2, s0, 8]
+  %vv = edge.aten.view(%ve, [1, 4, s0, 8]) : f32[1, 4, s0, 8]
+  %y = edge.aten.scaled_dot_product_attention(%q, %kv, %vv, %m, scale=1.0) : f32[1, 4, s0, 8]
+  return %y
+})");
+  size_t products = 0;
+  for (const NetNode& n : net.nodes()) {
+    if (n.op != Op::BatchMatMul) continue;
+    ++products;
+    EXPECT_EQ(net.value(n.in[1]).dims[2], Dim(1));
+  }
+  EXPECT_EQ(products, 3u);  // of which one counts what the mask shows
+}
+
+TEST(XnnpackLowering, ARangeBetweenEqualQuantizationsIsOneOfIntegers) {
+  const auto of = [](double scale) {
+    return operators(lowered(fmt::format(R"(method @forward(%x: f32[1, 8] = input "x") {{
+  %q = quantized_decomposed.quantize_per_tensor(%x, 0.5, 3, -128, 127, i8) : i8[1, 8]
+  %d = quantized_decomposed.dequantize_per_tensor(%q, 0.5, 3, -128, 127, i8) : f32[1, 8]
+  %r = edge.aten.hardtanh(%d, -1.0, 1.0) : f32[1, 8]
+  %p = quantized_decomposed.quantize_per_tensor(%r, {}, 3, -128, 127, i8) : i8[1, 8]
+  return %p
+}})",
+                                         scale)));
+  };
+  EXPECT_EQ(of(0.5), (Ops{Op::Convert, Op::Clamp}));
+  EXPECT_EQ(of(0.25), (Ops{Op::Convert, Op::Convert, Op::Clamp, Op::Convert}));
 }
 
 // ---- the payload -----------------------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "backends/xnnpack/conv.h"
 #include "backends/xnnpack/lowering.h"
 
 // Activations: those that the delegate has, and those made of what it has. Plain ranges (relu, clamp) join the node before them.
@@ -19,7 +20,8 @@ Status has(Lowering& l, const Site& s) {
 }
 
 Status range(Lowering& l, const Site& s, double min, double max) {
-  l.clamp_result(s.call().value("self"), s.node().results[0], min, max);
+  if (!l.is_bound(s.node().results[0]) && !lower_quantized_range(l, s, min, max))
+    l.clamp_result(s.call().value("self"), s.node().results[0], min, max);
   return {};
 }
 Status relu(Lowering& l, const Site& s) { return range(l, s, 0, kInf); }

@@ -54,14 +54,58 @@ Id visible_rows(Lowering& l, Id mask, Id values) {
   return l.visible_rows[mask] = l.clamp(l.binary(Op::Multiply, count, 1e9), 0, 1);
 }
 
+// ---- heads that several queries share ---------------------------------------------------------------------------------------------------
+
+// %v = view(expand(%x5 [b, heads, 1, t, e], [b, heads, n, t, e]), [b, heads * n, t, e]) of %x5
+std::optional<ValueId> repeated(const Graph& g, ValueId v) {
+  const auto maker = [&](ValueId of, std::string_view op) -> const Node* {
+    const NodeId def = g.value(of).def;
+    return def && g.node(def).op->name() == op && g.node(def).args[0].is_value() ? &g.node(def) : nullptr;
+  };
+  const Node* view = maker(v, "aten.view");
+  const Node* expand = view ? maker(view->args[0].value(), "aten.expand") : nullptr;
+  if (!expand) return std::nullopt;
+  const Dims &x = g.tensor(expand->args[0].value()).sizes, &five = g.tensor(expand->results[0]).sizes, &four = g.tensor(v).sizes;
+  if (x.size() != 5 || five.size() != 5 || four.size() != 4 || x[2] != Dim(1) || !five[2].is_static()) return std::nullopt;
+  for (size_t i : {0u, 1u, 3u, 4u})
+    if (x[i] != five[i]) return std::nullopt;
+  if (four[0] != x[0] || four[1] != x[1] * five[2] || four[2] != x[3]) return std::nullopt;
+  return expand->args[0].value();
+}
+
+// What an attention works on: [..., t, e] each. Heads of keys and values that stand for several heads of queries stay one:
+// queries are [b, heads, n, t, e] then, keys and values [b, heads, 1, t, e].
+struct Operands {
+  Id q, k, v;
+};
+
+// Nothing when views cannot bring the operands there.
+std::optional<Operands> grouped(Lowering& l, const Site& s) {
+  const Call c = s.call();
+  const auto k = repeated(s.g, c.value("key")), v = repeated(s.g, c.value("value"));
+  if (!k || !v) return std::nullopt;
+  const Dims &keys = l.type(*k).sizes, &values = l.type(*v).sizes, &queries = c.tensor("query").sizes;
+  const auto heads = keys[1].constant(), all = queries[1].constant();
+  if (!heads || !all || *heads == 0 || values[1] != keys[1]) return std::nullopt;
+  const Dims to = {queries[0], Dim(*heads), Dim(*all / *heads), queries[2], queries[3]};
+  if (!at_most_one_dynamic(to)) return std::nullopt;
+  if (c.has("attn_mask")) {  // the same for all heads and batches, so that it need not be a view
+    const Dims& mask = c.tensor("attn_mask").sizes;
+    for (size_t i = 0; i + 2 < mask.size(); ++i)
+      if (mask[i] != Dim(1)) return std::nullopt;
+  }
+  return Operands{l.reshape(l.plain(c.value("query")), to), l.plain(*k), l.plain(*v)};
+}
+
 Status attention(Lowering& l, const Site& s) {
   const Call c = s.call();
   const ValueId q = c.value("query"), k = c.value("key"), v = c.value("value");
   const TensorType& t = l.type(q);
   const size_t rank = t.rank();
   const double scale = c.number("scale", 1 / std::sqrt(static_cast<double>(*t.sizes.back().constant())));
+  const Operands of = grouped(l, s).value_or(Operands{l.plain(q), l.plain(k), l.plain(v)});
   // Keys lie as [..., s, e], which is what the product wants of the transposed ones.
-  Id scores = l.matmul(l.binary(Op::Multiply, l.plain(q), scale), l.plain(k), true);
+  Id scores = l.matmul(l.binary(Op::Multiply, of.q, scale), of.k, true);
   Id rows = kNone;
   if (c.has("attn_mask")) {
     Id mask = kNone;
@@ -72,15 +116,15 @@ Status attention(Lowering& l, const Site& s) {
       mask = l.plain(c.value("attn_mask"));
     }
     scores = masked(l, scores, mask);
-    rows = visible_rows(l, mask, l.plain(v));
+    rows = visible_rows(l, mask, of.v);
   }
   if (c.flag("is_causal")) {
     const int64_t n = *t.sizes[rank - 2].constant(), columns = *l.type(k).sizes[rank - 2].constant();
     scores = masked(l, scores, l.constant(additive(t.dtype, {n, columns}, [&](int64_t i) { return i % columns <= i / columns; })));
   }
-  Id out = l.matmul(l.unary(Op::Softmax, scores), l.plain(v), false);
+  Id out = l.matmul(l.unary(Op::Softmax, scores), of.v, false);
   if (rows != kNone) out = l.binary(Op::Multiply, out, rows);
-  l.bind(s.node().results[0], out, plain_order(rank));
+  l.bind(s.node().results[0], l.reshape(out, s.result().sizes), plain_order(rank));
   return {};
 }
 

@@ -45,5 +45,6 @@ bool lower_quantized_linear(Lowering&, const Site&);
 // The same for a sum, difference or product of two values, and for the mean of an image.
 bool lower_quantized_binary(Lowering&, const Site&, Op);
 bool lower_quantized_mean(Lowering&, const Site&, bool keep);
+bool lower_quantized_range(Lowering&, const Site&, double min, double max);
 
 }  // namespace edgec::xnnpack

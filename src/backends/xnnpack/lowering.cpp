@@ -7,6 +7,7 @@
 
 #include "backends/xnnpack/attention.h"
 #include "backends/xnnpack/conv.h"
+#include "backends/xnnpack/factors.h"
 #include "support/assert.h"
 
 namespace edgec::xnnpack {
@@ -69,6 +70,8 @@ Status Lowering::run() {
   }
   current_ = {};
   EDGEC_TRY_VOID(outputs());
+  net_.remove_dead();
+  fold_factors(net_);
   net_.remove_dead();
   return {};
 }

@@ -420,6 +420,24 @@ bool lower_quantized_binary(Lowering& l, const Site& s, Op op) {
   return true;
 }
 
+// Between two numbers, quantized again as before: the range of the integers, which what made them holds where it can.
+bool lower_quantized_range(Lowering& l, const Site& s, double min, double max) {
+  const ValueId self = s.call().value("self");
+  const auto x = l.quantized(self);
+  const auto to = requantized(l, s, s.node().results[0]);
+  if (!s.options.static_quant || !x || !to || to->values.size() > 1 || !(quant_of(l, x->id) == to->to)) return false;
+  Id out = x->id;
+  if (NetNode* made = l.maker(self); made && takes_range(made->op)) {
+    made->min = std::max(made->min, static_cast<float>(min));
+    made->max = std::min(made->max, static_cast<float>(max));
+    made->sources.push_back(l.node());
+  } else {
+    out = l.clamp(out, min, max);
+  }
+  l.bind(s.node().results[0], out, x->order);
+  return true;
+}
+
 bool lower_quantized_mean(Lowering& l, const Site& s, bool keep) {
   const auto x = l.quantized(s.call().value("self"));
   const auto to = requantized(l, s, s.node().results[0]);
