@@ -11,6 +11,9 @@
 //          %y = aten.view(aten.permute(aten.linear(%p, aten.view(%w, [192, 768]), %b), [0, 2, 1]), [1, 192, 14, 14])
 // and over single pixels of a single image a product with the weights on the left, for which nothing moves:
 //     ->   %y = aten.view(aten.mm(aten.view(%w, [64, 32]), aten.view(%x, [32, 196])) + %b, [1, 64, 14, 14])
+// The maxima of such windows, of which nobody asks where they were, need no memory for indices:
+//   %y, %i = aten.max_pool2d_with_indices(%x, [2, 2], ...)   with %x: [1, 8, 6, 6]
+//     ->   %y = aten.amax(aten.view(%x, [1, 8, 3, 2, 3, 2]), [3, 5])
 namespace edgec::passes {
 namespace {
 
@@ -73,10 +76,45 @@ std::optional<ValueId> pointwise(Builder& b, const Convolution& c) {
   return b.view(y, c.out);
 }
 
+// The rules of convolutions, from so many multiply-adds on.
+template <std::optional<ValueId> (*kRule)(Builder&, const Convolution&)>
+std::optional<ValueId> product_of(Builder& b, const Graph& g, const Node& n, double least) {
+  const auto convolution = over_patches(g, n);
+  if (!convolution || multiply_adds(*convolution) < least) return std::nullopt;
+  return kRule(b, *convolution);
+}
+constexpr auto product_of_patches = product_of<patches>;
+constexpr auto product_of_pixels = product_of<pointwise>;
+
+// From so many elements of an image on.
+std::optional<ValueId> maxima(Builder& b, const Graph& g, const Node& n, double least) {
+  const Call c(g, *n.op, n.args);
+  const TensorType &x = c.tensor("self"), &y = g.tensor(n.results[0]);
+  if (!x.dim_order.empty() || !y.dim_order.empty() || x.dtype == DType::Bool) return std::nullopt;
+  const auto kernel = c.integers("kernel_size", 2), padding = c.integers("padding", 2), dilation = c.integers("dilation", 2);
+  const auto stride = c.integers("stride").empty() ? kernel : c.integers("stride", 2);
+  const size_t spatial = x.rank() - 2;
+  Dims split(x.sizes.begin(), x.sizes.begin() + static_cast<std::ptrdiff_t>(spatial));
+  std::vector<int64_t> within;
+  double elements = 1;
+  for (size_t i = 0; i < 2; ++i) {
+    const auto size = x.sizes[spatial + i].constant();
+    if (!size || *size % kernel[i] != 0 || stride[i] != kernel[i] || padding[i] != 0 || (dilation[i] != 1 && kernel[i] != 1))
+      return std::nullopt;
+    elements *= static_cast<double>(*size);
+    split.push_back(Dim(*size / kernel[i]));
+    if (kernel[i] == 1) continue;
+    within.push_back(static_cast<int64_t>(split.size()));
+    split.push_back(Dim(kernel[i]));
+  }
+  if (within.empty() || elements < least) return std::nullopt;
+  return b.call("aten.amax", {b.view(c.value("self"), split), Arg::ints(within), false});
+}
+
 struct Choice {
-  std::optional<ValueId> (*rule)(Builder&, const Convolution&);
+  std::optional<ValueId> (*rule)(Builder&, const Graph&, const Node&, double least);
   std::string_view op;
-  double least;  // multiply-adds
+  double least;
 };
 constexpr Choice kChoices[] = {
 #define CHOICE(rule, op, instead, least, times_faster) {rule, op, least},
@@ -86,17 +124,17 @@ constexpr Choice kChoices[] = {
 
 bool choose(Graph& g) {
   Rewriter rw(g);
+  const std::vector<uint32_t> uses = g.use_counts();
   for (NodeId id : g.nodes_in_order()) {
     rw.refresh(id);
     const Node n = g.node(id);
-    if (n.op->name() != "aten.convolution") continue;
-    const auto convolution = over_patches(g, n);
-    if (!convolution) continue;
-    const double work = multiply_adds(*convolution);
+    // Of what is taken instead there is the first result alone.
+    if (std::any_of(n.results.begin() + (n.results.empty() ? 0 : 1), n.results.end(), [&](ValueId v) { return uses[v.index] > 0; }))
+      continue;
     std::optional<ValueId> y;
     Builder b(g, n.loc, id);
     for (const Choice& c : kChoices)
-      if (!y && c.op == n.op->name() && work >= c.least) y = c.rule(b, *convolution);
+      if (!y && c.op == n.op->name()) y = c.rule(b, g, n, c.least);
     if (y && !b.failed()) rw.replace_node(id, std::array{*y});
   }
   rw.finish();
