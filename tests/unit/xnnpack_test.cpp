@@ -160,6 +160,22 @@ method @forward(
   EXPECT_EQ(net.value(net.nodes()[0].in[1]).type, DataType::QCInt8);
 }
 
+TEST(XnnpackLowering, WholeNumbersCastToFloatsStayIntegersAndFactorsBehindAreTheirScales) {
+  const Net net = lowered(R"(constant #0 "w" i8[3, 2] = [1, 2, 3, 4, 5, 6]
+constant #1 "s" f32[2] = [0.5, 0.25]
+method @forward(%x: f32[1, 3] = input "x", %w: i8[3, 2] = buffer "w" #0, %s: f32[2] = buffer "s" #1) {
+  %f = dim_order_ops._to_dim_order_copy(%w, dtype=f32, dim_order=[0, 1]) : f32[3, 2]
+  %y = edge.aten.mm(%x, %f) : f32[1, 2]
+  %z = edge.aten.mul.Tensor(%y, %s) : f32[1, 2]
+  return %z
+})");
+  ASSERT_EQ(operators(net), Ops{Op::FullyConnected});
+  const NetValue& weight = net.value(net.nodes()[0].in[1]);
+  EXPECT_EQ(weight.type, DataType::QCInt8);
+  EXPECT_EQ(weight.dims, (Dims{2, 3}));
+  EXPECT_EQ(std::get<PerChannel>(weight.quant).scales, (std::vector<float>{0.5f, 0.25f}));
+}
+
 TEST(XnnpackLowering, PermutesThatMeetCancel) {
   const Net net = lowered(R"(method @forward(%x: f32[2, 3, 4] = input "x") {
   %p = edge.aten.permute(%x, [2, 0, 1]) : f32[4, 2, 3]

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "backends/xnnpack/conv.h"
 #include "backends/xnnpack/lowering.h"
@@ -152,6 +153,24 @@ TensorData scaled(const TensorData& w, size_t axis, const std::vector<double>& s
   return make_tensor_data(w.dtype, w.sizes, std::move(to));
 }
 
+// Factors of the channels of a product of floats with integers are those of its scales.
+bool fold_into_scales(Lowering& l, const Site& s, NetNode& made, const Form& f, const Affine& a) {
+  const NetValue filter = l.net().value(made.in[1]);
+  auto scales = std::get<PerChannel>(filter.quant);
+  if (l.net().value(made.in[0]).type != DataType::F32 || made.in[2] != kNone) return false;
+  if (a.scale.size() != 1 && a.scale.size() != scales.scales.size()) return false;
+  if (std::any_of(a.shift.begin(), a.shift.end(), [](double x) { return x != 0; })) return false;
+  for (size_t i = 0; i < scales.scales.size(); ++i) {
+    const double to = scales.scales[i] * number_of(a.scale, i);
+    if (!(to >= std::numeric_limits<float>::min() && to <= std::numeric_limits<float>::max())) return false;
+    scales.scales[i] = static_cast<float>(to);
+  }
+  made.sources.push_back(s.n);
+  l.net().replace_operand(made, 1, l.constant(*filter.data, filter.type, filter.dims, std::move(scales)));
+  l.bind(s.node().results[0], f.id, f.order);
+  return true;
+}
+
 // The product that makes x does it, when its channels are the dim that is meant.
 bool fold(Lowering& l, const Site& s, ValueId x, std::optional<size_t> channels, const Affine& a) {
   if (l.quantized(x)) return false;
@@ -161,6 +180,7 @@ bool fold(Lowering& l, const Site& s, ValueId x, std::optional<size_t> channels,
   if (made->op != Op::Conv && made->op != Op::DepthwiseConv && made->op != Op::TransposedConv && made->op != Op::FullyConnected)
     return false;
   const NetValue filter = l.net().value(made->in[1]);
+  if (made->op == Op::FullyConnected && filter.type == DataType::QCInt8) return fold_into_scales(l, s, *made, f, a);
   if (!filter.data || (filter.type != DataType::F32 && filter.type != DataType::F16)) return false;
   const size_t axis = made->op == Op::DepthwiseConv ? 3 : 0;
   const int64_t count = filter.data->sizes[axis];

@@ -34,14 +34,18 @@ struct QuantizedWeight {
   int64_t group_size = 0;  // along the last dim; 0: one scale a channel
   bool four_bits = false;  // numbers from -8 to 7
 };
-// The weight that a value is dequantized from, when it is a constant one.
+// The weight that a value is dequantized or cast from, when it is a constant one.
 std::optional<QuantizedWeight> weight_of_quantized(const Site&, ValueId);
+// Why the node that makes floats of such a weight is left to kernels.
+Refusal weight_refused(const Site&);
 TensorData dequantized(const QuantizedWeight&);
 // Scale and zero point of an int8 value, by the quantize that it comes from or the dequantize that it goes to, movement seen through.
 std::optional<PerTensor> quantization_of(const Site&, ValueId);
 // False: the pattern around the convolution (or linear) is not one that the delegate computes in integers.
 bool lower_quantized_conv(Lowering&, const Site&);
 bool lower_quantized_linear(Lowering&, const Site&);
+// The product of floats and an integer weight [n, k] alone; false: not one that the delegate has.
+bool lower_product_with_integers(Lowering&, ValueId x, ValueId y, const QuantizedWeight&, const TensorData* bias);
 // The same for a sum, difference or product of two values, and for the mean of an image.
 bool lower_quantized_binary(Lowering&, const Site&, Op);
 bool lower_quantized_mean(Lowering&, const Site&, bool keep);

@@ -83,10 +83,18 @@ Refusal matmul_refuses(const Site& s) {
 Status matmul(Lowering& l, const Site& s) {
   const ValueId a = s.node().args[0].value(), b = s.node().args[1].value(), y = s.node().results[0];
   const TensorData* w = s.constant(b);
-  if (w && w->sizes.size() == 2)
+  if (w && w->sizes.size() == 2) {
     multiply_rows(l, a, y, transposed_matrix(*w), kNone);
-  else
+    return {};
+  }
+  if (auto q = weight_of_quantized(s, b); q && q->numbers.sizes.size() == 2 && q->group_size == 0) {
+    q->numbers = transposed_matrix(std::move(q->numbers));
+    q->axis = 1 - q->axis;
+    if (lower_product_with_integers(l, a, y, *q, nullptr)) return {};
+    multiply_rows(l, a, y, dequantized(*q), kNone);
+  } else {
     l.bind(y, product(l, a, b), plain_order(s.result().rank()));
+  }
   return {};
 }
 

@@ -66,8 +66,18 @@ std::optional<QuantizedWeight> weight_of_quantized(const Site& s, ValueId v) {
   const NodeId def = s.g.value(v).def;
   if (!def || s.g.tensor(v).dtype != DType::F32) return std::nullopt;
   const std::string& op = s.g.node(def).op->name();
-  if (op.find("dequantize") == std::string::npos) return std::nullopt;
   const Call c = call_of(s, def);
+  if (op == "dim_order_ops._to_dim_order_copy") {  // whole numbers, whose scales come behind the product
+    const TensorData* numbers = s.constant(c.value("self"));
+    if (!numbers || numbers->dtype != DType::I8 || !s.g.tensor(v).dim_order.empty()) return std::nullopt;
+    QuantizedWeight w;
+    w.numbers = *numbers;
+    w.scales = {1};
+    w.zero_points = {0};
+    w.per_tensor = true;
+    return w;
+  }
+  if (op.find("dequantize") == std::string::npos) return std::nullopt;
   const TensorData* data = s.constant(c.value("input"));
   if (!data || data->dtype != DType::I8) return std::nullopt;
   const Site at{s.m, s.g, def, s.options};
@@ -293,6 +303,8 @@ std::optional<PerTensor> quantization_ahead(const Site& s, ValueId v, int depth)
   return std::nullopt;
 }
 
+}  // namespace
+
 // A weight goes with its user: nothing else would be computed of it.
 Refusal weight_refused(const Site& s) {
   bool is_output = false;
@@ -301,6 +313,8 @@ Refusal weight_refused(const Site& s) {
     if (!refuses(Site{s.m, s.g, user, s.options})) return {};
   return "what uses the weight is not taken";
 }
+
+namespace {
 
 // Choice, quantize and dequantize are the product's own: taken when nothing else uses them.
 Refusal dynamic_refuses(const Site& s) {
@@ -336,36 +350,47 @@ std::optional<PerTensor> quantization_of(const Site& s, ValueId v) {
   return quantization_ahead(s, v, kDepth);
 }
 
+namespace {
+
+// With its last dim innermost.
+Form rows_of(Lowering& l, const Form& f) {
+  const size_t rank = f.order.size();
+  return f.order.back() == rank - 1 ? f : Form{l.transposed(f.id, f.order, plain_order(rank)), plain_order(rank)};
+}
+
+bool by_channel(const QuantizedWeight& w) { return symmetric(w) && (w.per_tensor || w.axis == 0) && w.group_size == 0 && !w.four_bits; }
+
+}  // namespace
+
+bool lower_product_with_integers(Lowering& l, ValueId x, ValueId y, const QuantizedWeight& w, const TensorData* bias) {
+  if (!by_channel(w) || l.type(y).dtype != DType::F32) return false;
+  const auto n = static_cast<uint32_t>(w.numbers.sizes[0]);
+  QuantizedWeight channels = w;
+  if (w.per_tensor) channels.scales.assign(n, w.scales[0]);
+  channels.per_tensor = false;
+  const Form f = rows_of(l, l.form(x));
+  Id out = l.fully_connected(f.id, integer_weight(l, channels, w.numbers, 0), kNone, n);
+  if (bias) out = l.binary(Op::Add, out, l.constant(*bias));  // the kernel would scale a bias of its own
+  l.bind(y, out, f.order);
+  return true;
+}
+
 bool lower_quantized_linear(Lowering& l, const Site& s) {
   const Call c = s.call();
   const QuantizedWeight w = *weight_of_quantized(s, c.value("weight"));
   const ValueId y = s.node().results[0];
   const auto n = static_cast<uint32_t>(w.numbers.sizes[0]);
-  const auto rows = [&](const Form& f) {
-    const size_t rank = f.order.size();
-    return f.order.back() == rank - 1 ? f : Form{l.transposed(f.id, f.order, plain_order(rank)), plain_order(rank)};
-  };
   if (dynamic_product(s, s.n)) {
-    const Form f = rows(l.form(*dynamic_source(s, c.value("input"))));
+    const Form f = rows_of(l, l.form(*dynamic_source(s, c.value("input"))));
     const Id bias = c.has("bias") ? l.constant(*s.constant("bias")) : kNone;
     l.bind(y, l.fully_connected(l.quantized_rows(f.id, 1), integer_weight(l, w, w.numbers, 0), bias, n), f.order);
     return true;
   }
   const auto to = requantized(l, s, y);
   const auto x = l.quantized(c.value("input"));
-  const bool by_channel = symmetric(w) && w.axis == 0 && w.group_size == 0 && !w.four_bits;
-  if (by_channel && !x && s.result().dtype == DType::F32) {  // floats by integers: the weight alone is quantized
-    QuantizedWeight channels = w;
-    if (w.per_tensor) channels.scales.assign(n, w.scales[0]);
-    channels.per_tensor = false;
-    const Form f = rows(l.form(c.value("input")));
-    Id out = l.fully_connected(f.id, integer_weight(l, channels, w.numbers, 0), kNone, n);
-    if (c.has("bias")) out = l.binary(Op::Add, out, l.constant(*s.constant("bias")));  // the kernel would scale a bias of its own
-    l.bind(y, out, f.order);
-    return true;
-  }
-  if (!s.options.static_quant || !x || !to || !by_channel) return false;
-  const Form f = rows(*x);
+  if (!x && lower_product_with_integers(l, c.value("input"), y, w, c.has("bias") ? s.constant("bias") : nullptr)) return true;
+  if (!s.options.static_quant || !x || !to || !by_channel(w)) return false;
+  const Form f = rows_of(l, *x);
   Dims sizes = l.dims(f.id);
   sizes.back() = Dim(int64_t{n});
   const Id bias = c.has("bias") ? integer_bias(l, *s.constant("bias"), quant_of(l, f.id).scale, w) : kNone;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backends/xnnpack/conv.h"
 #include "backends/xnnpack/lowering.h"
 
 // Movement of data. A permute changes how a value is read, a view its dims; bytes move where an operator cannot read them so.
@@ -67,6 +68,10 @@ Status same(Lowering& l, const Site& s) {
   l.bind(s.node().results[0], f.id, f.order);
   return {};
 }
+
+// A weight of whole numbers is made floats by the product that takes it, or where floats are wanted.
+Refusal cast_refuses(const Site& s) { return weight_of_quantized(s, s.node().results[0]) ? weight_refused(s) : Refusal(); }
+Status cast(Lowering& l, const Site& s) { return weight_of_quantized(s, s.node().results[0]) ? Status() : same(l, s); }
 
 constexpr int64_t kMostOnes = 4096;  // that an expansion multiplies by
 
@@ -317,7 +322,7 @@ constexpr Row kRows[] = {
     {"aten.view", view, view_refuses, false, true},
     {"aten.permute", permute, nullptr, false, true},
     {"aten.expand", expand, expand_refuses},
-    {"dim_order_ops._to_dim_order_copy", same, nullptr, false, true},
+    {"dim_order_ops._to_dim_order_copy", cast, cast_refuses, false, true},
     {"aten.slice.Tensor", slice, slice_refuses, false, true},
     {"aten.select.int", select, select_refuses, false, true},
     {"aten.cat", cat, cat_refuses},

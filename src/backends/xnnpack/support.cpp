@@ -28,6 +28,7 @@ Refusal tensor_refused(const TensorType& t, bool dtype_too) {
 Refusal tensors_refused(const Site& s, const Row& row) {
   std::optional<DType> dtype;
   Refusal found;
+  const bool own_types = row.own_types || (row.moves && !s.node().results.empty() && weight_of_quantized(s, s.node().results[0]));
   const auto look = [&](ValueId v) {
     if (found) return;
     const Type& t = s.g.type(v);
@@ -36,7 +37,7 @@ Refusal tensors_refused(const Site& s, const Row& row) {
       return;
     }
     const bool numbers = row.moves && t.tensor.dtype == DType::I8 && quantization_of(s, v);
-    if ((found = tensor_refused(t.tensor, !row.own_types && !numbers)) || row.own_types) return;
+    if ((found = tensor_refused(t.tensor, !own_types && !numbers)) || own_types) return;
     if (dtype && *dtype != t.tensor.dtype) found = fmt::format("operands of dtypes {} and {}", name(*dtype), name(t.tensor.dtype));
     dtype = t.tensor.dtype;
   };
