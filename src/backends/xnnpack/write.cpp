@@ -89,13 +89,15 @@ class Writer {
   }
 
  private:
-  Result<std::vector<uint32_t>> bounds(const Dims& dims) {
+  // Sizes of a value as the delegate first hears of them; every call brings its own. Its workspace is made for these when the program is
+  // loaded, zeroed, and grows with the calls: the least ones cost the least.
+  Result<std::vector<uint32_t>> least_sizes(const Dims& dims) {
     std::vector<uint32_t> out;
     for (const Dim& d : dims) {
-      const auto bound = sym::upper_bound(d);
-      if (!bound || *bound < 0 || *bound > int64_t{0x7fffffff})
+      const auto least = sym::lower_bound(d);
+      if (!least || *least < 0 || *least > int64_t{0x7fffffff})
         return internal_error(fmt::format("a value of the XNNPACK payload has size {}, which has no usable bound", d.str()));
-      out.push_back(static_cast<uint32_t>(*bound));
+      out.push_back(static_cast<uint32_t>(*least));
     }
     return out;
   }
@@ -127,7 +129,7 @@ class Writer {
   }
 
   Result<Offset<fb::Value>> value(Id id, const NetValue& v) {
-    EDGEC_TRY(const std::vector<uint32_t> dims, bounds(v.dims));
+    EDGEC_TRY(const std::vector<uint32_t> dims, least_sizes(v.dims));
     uint32_t constant_index = 0;
     if (v.data) EDGEC_TRY_VOID(assign(constant_index, constant(*v.data, v.packed)));
     const uint32_t flags = (v.input ? kExternalInput : 0) | (v.output ? kExternalOutput : 0);
