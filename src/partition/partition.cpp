@@ -39,20 +39,31 @@ bool is_of_constants(const Method& m, const Graph& g, NodeId n) {
   return all;
 }
 
+// Makes floats of integers.
+bool is_weight_cast(const Node& n) {
+  const std::string& op = n.op->name();
+  return op.find("dequantize") != std::string::npos || op == "dim_order_ops._to_dim_order_copy";
+}
+
 // A weight that is dequantized stays a constant where it is used: each user has a dequantize of its own, in whatever region it will be.
 void copy_for_each_user(const Method& m, Graph& g, const Backend& backend, const CompileSpecs& specs) {
+  ValueMap<NodeId> made;
+  ValueMap<bool> used;
   for (NodeId n : g.nodes_in_order()) {
-    if (g.node(n).op->name().find("dequantize") == std::string::npos || !is_of_constants(m, g, n) || backend.refuses(m, g, n, specs))
+    if (is_weight_cast(g.node(n)) && is_of_constants(m, g, n) && !backend.refuses(m, g, n, specs)) {
+      made.emplace(g.node(n).results[0], n);
       continue;
-    const ValueId made = g.node(n).results[0];
-    bool first = true;
-    for (NodeId user = g.next(n); user; user = g.next(user)) {
-      bool uses = false;
-      for (const Arg& a : g.node(user).args) for_each_value(a, [&](const ValueId& v) { uses = uses || v == made; });
-      if (!uses || std::exchange(first, false)) continue;
-      const NodeId copy = g.add_node(g.node(n).op, g.node(n).args, {g.type(made)}, g.node(n).loc, user);
-      const ValueId other = g.node(copy).results[0];
-      for (Arg& a : g.node(user).args) replace_in(a, made, other);
+    }
+    std::set<ValueId> weights;
+    for (const Arg& a : g.node(n).args)
+      for_each_value(a, [&](const ValueId& v) {
+        if (made.count(v) != 0) weights.insert(v);
+      });
+    for (ValueId w : weights) {
+      if (!std::exchange(used[w], true)) continue;
+      const NodeId original = made.at(w),
+                   copy = g.add_node(g.node(original).op, g.node(original).args, {g.type(w)}, g.node(original).loc, n);
+      for (Arg& a : g.node(n).args) replace_in(a, w, g.node(copy).results[0]);
     }
   }
 }
