@@ -377,6 +377,23 @@ method @forward(%x: f32[4, 1] = input "x", %c: f32[4, 2] = input "c", %w: f32[2,
   EXPECT_EQ(of("abs").nodes().size(), 10u);
 }
 
+TEST(XnnpackLowering, AFactorOfAProductOfTwoThatWouldHaveItStays) {
+  for (const char* product : {"%a, %a", "%a, %b"}) {
+    const Net net =
+        lowered(fmt::format(R"(method @forward(%x: f32[4, 2] = input "x", %w: f32[2, 2] = parameter "w", %v: f32[2, 2] = parameter "v") {{
+  %a = edge.aten.linear(%x, %w) : f32[4, 2]
+  %b = edge.aten.linear(%x, %v) : f32[4, 2]
+  %p = edge.aten.mul.Tensor({}) : f32[4, 2]
+  %s = edge.aten.add.Tensor(%p, %b) : f32[4, 2]
+  %h = edge.aten.mul.Scalar(%s, 0.5) : f32[4, 2]
+  %e = edge.aten.exp(%h) : f32[4, 2]
+  return %e
+}})",
+                            product));
+    EXPECT_EQ(operators(net), (Ops{Op::FullyConnected, Op::FullyConnected, Op::Multiply, Op::Add, Op::Multiply, Op::Exp}));
+  }
+}
+
 TEST(XnnpackLowering, HeadsThatQueriesShareAreNotRepeated) {
   const Net net = lowered(R"(method @forward(%q: f32[1, 4, s0, 8] = input "q", %k: f32[1, 2, 1, s0, 8] = input "k",
     %v: f32[1, 2, 1, s0, 8] = input "v", %m: f32[1, 1, s0, s0] = input "m") where s0 in 2..9 {

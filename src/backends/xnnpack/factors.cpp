@@ -201,9 +201,21 @@ class Factors {
     }
   }
 
+  // A product of two values that both have the factor would have it twice.
+  bool once_in_products(const Linear& linear) const {
+    const auto has_factor = [&](Id in) {
+      const uint32_t at = net_.value(in).producer;
+      return at != kNone && (linear.through.count(at) != 0 || linear.products.count(at) != 0);
+    };
+    return std::all_of(linear.through.begin(), linear.through.end(), [&](uint32_t at) {
+      const NetNode& n = net_.nodes()[at];
+      return n.op != Op::Multiply || std::count_if(n.in.begin(), n.in.end(), has_factor) == 1;
+    });
+  }
+
   bool scale_matrices_before(Id x, uint32_t factor, double by) {
     Linear linear;
-    if (!collect(x, linear)) return false;
+    if (!collect(x, linear) || !once_in_products(linear)) return false;
     const auto scaled = [&](uint32_t at) { return linear.through.count(at) != 0 || at == factor; };
     for (const auto* part : {&linear.through, &linear.products})
       for (uint32_t at : *part) {
