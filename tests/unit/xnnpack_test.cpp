@@ -42,6 +42,13 @@ std::vector<Op> operators(const Net& net) {
 }
 using Ops = std::vector<Op>;
 
+std::vector<double> numbers(const Net& net, Id id) {
+  const TensorData& d = *net.value(id).data;
+  std::vector<double> out;
+  for (int64_t i = 0; i < d.numel(); ++i) out.push_back(read_element(gather(d), d.dtype, i));
+  return out;
+}
+
 // Why the last node of a method is refused; empty when it is taken.
 std::string refusal(const std::string& method, const Options& options = {}) {
   const auto p = parse(method);
@@ -137,6 +144,28 @@ TEST(XnnpackLowering, ArithmeticOnChannelsJoinsTheProductBefore) {
 }
 
 // 4 columns are as many as there are channels, and are not those.
+TEST(XnnpackLowering, ABatchNormBehindAReluScalesTheConvolutionAndIsAddedBehindThePool) {
+  const Net net = lowered(R"(constant #0 "g" f32[2] = [2.0, 4.0]
+constant #1 "h" f32[2] = [1.0, 3.0]
+constant #2 "mean" f32[2] = [0.0, 0.0]
+constant #3 "var" f32[2] = [1.0, 1.0]
+constant #4 "w" f32[2, 1, 1, 1] = [1.0, 1.0]
+method @forward(%x: f32[1, 1, 4, 4] = input "x", %g: f32[2] = parameter "g" #0, %h: f32[2] = parameter "h" #1,
+    %m: f32[2] = buffer "mean" #2, %v: f32[2] = buffer "var" #3, %w: f32[2, 1, 1, 1] = parameter "w" #4) {
+  %c = edge.aten.convolution(%x, %w, none, [1, 1], [0, 0], [1, 1], false, [0, 0], 1) : f32[1, 2, 4, 4]
+  %r = edge.aten.relu(%c) : f32[1, 2, 4, 4]
+  %n, %s, %t = edge.aten._native_batch_norm_legit_no_training(%r, %g, %h, %m, %v, 0.1, 0.0) : f32[1, 2, 4, 4], f32[0], f32[0]
+  %p, %i = edge.aten.max_pool2d_with_indices(%n, [2, 2], [2, 2]) : f32[1, 2, 2, 2], i64[1, 2, 2, 2]
+  return %p
+})");
+  std::vector<Op> ops = operators(net);
+  std::erase_if(ops, [](Op op) { return op == Op::Transpose || op == Op::Reshape; });
+  EXPECT_EQ(ops, (Ops{Op::Conv, Op::MaxPool, Op::Add}));
+  const auto conv = std::find_if(net.nodes().begin(), net.nodes().end(), [](const NetNode& n) { return n.op == Op::Conv; });
+  ASSERT_NE(conv, net.nodes().end());
+  EXPECT_EQ(numbers(net, conv->in[1]), (std::vector<double>{2, 4}));
+}
+
 TEST(XnnpackLowering, ArithmeticOnAnotherDimStays) {
   const Net net = lowered(R"(method @forward(
     %x: f32[1, 4, 4, 8] = input "x", %w: f32[4, 8] = parameter "w", %m: f32[4, 1] = parameter "m") {
@@ -316,13 +345,6 @@ method @forward(
   EXPECT_EQ(net.value(linear.in[1]).type, DataType::QCInt8);
   EXPECT_EQ(net.value(linear.in[2]).type, DataType::QCInt32);
   EXPECT_EQ(linear.min, 0);
-}
-
-std::vector<double> numbers(const Net& net, Id id) {
-  const TensorData& d = *net.value(id).data;
-  std::vector<double> out;
-  for (int64_t i = 0; i < d.numel(); ++i) out.push_back(read_element(gather(d), d.dtype, i));
-  return out;
 }
 
 TEST(XnnpackLowering, FactorsAndSummandsOfChannelsJoinTheMatricesBehind) {

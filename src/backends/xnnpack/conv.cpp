@@ -154,7 +154,7 @@ TensorData scaled(const TensorData& w, size_t axis, const std::vector<double>& s
 }
 
 // Factors of the channels of a product of floats with integers are those of its scales.
-bool fold_into_scales(Lowering& l, const Site& s, NetNode& made, const Form& f, const Affine& a) {
+bool fold_into_scales(Lowering& l, const Site& s, NetNode& made, const Affine& a) {
   const NetValue filter = l.net().value(made.in[1]);
   auto scales = std::get<PerChannel>(filter.quant);
   if (l.net().value(made.in[0]).type != DataType::F32 || made.in[2] != kNone) return false;
@@ -167,20 +167,26 @@ bool fold_into_scales(Lowering& l, const Site& s, NetNode& made, const Form& f, 
   }
   made.sources.push_back(s.n);
   l.net().replace_operand(made, 1, l.constant(*filter.data, filter.type, filter.dims, std::move(scales)));
-  l.bind(s.node().results[0], f.id, f.order);
   return true;
 }
 
+// Whether it can be done before the range that the node holds: positive factors leave zero, the only bound, where it is.
+bool holds(const NetNode& made, const Affine& a) {
+  const bool positive = std::all_of(a.scale.begin(), a.scale.end(), [](double x) { return x > 0; });
+  const bool stays = std::all_of(a.shift.begin(), a.shift.end(), [](double x) { return x == 0; });
+  return !made.has_range() || (made.min == 0 && made.max == std::numeric_limits<float>::infinity() && positive && stays);
+}
+
 // The product that makes x does it, when its channels are the dim that is meant.
-bool fold(Lowering& l, const Site& s, ValueId x, std::optional<size_t> channels, const Affine& a) {
+bool folded(Lowering& l, const Site& s, ValueId x, std::optional<size_t> channels, const Affine& a) {
   if (l.quantized(x)) return false;
   NetNode* made = l.maker(x);
   const Form f = l.lying(x);
-  if (!made || made->has_range() || (channels && f.order.back() != *channels)) return false;
+  if (!made || !holds(*made, a) || (channels && f.order.back() != *channels)) return false;
   if (made->op != Op::Conv && made->op != Op::DepthwiseConv && made->op != Op::TransposedConv && made->op != Op::FullyConnected)
     return false;
   const NetValue filter = l.net().value(made->in[1]);
-  if (made->op == Op::FullyConnected && filter.type == DataType::QCInt8) return fold_into_scales(l, s, *made, f, a);
+  if (made->op == Op::FullyConnected && filter.type == DataType::QCInt8) return fold_into_scales(l, s, *made, a);
   if (!filter.data || (filter.type != DataType::F32 && filter.type != DataType::F16)) return false;
   const size_t axis = made->op == Op::DepthwiseConv ? 3 : 0;
   const int64_t count = filter.data->sizes[axis];
@@ -194,6 +200,12 @@ bool fold(Lowering& l, const Site& s, ValueId x, std::optional<size_t> channels,
   if (std::any_of(a.scale.begin(), a.scale.end(), [](double factor) { return factor != 1; }))
     l.net().replace_operand(*made, 1, l.constant(scaled(*filter.data, axis, a.scale)));
   l.net().replace_operand(*made, 2, l.constant(vector_of(d, bias)));
+  return true;
+}
+
+bool fold(Lowering& l, const Site& s, ValueId x, std::optional<size_t> channels, const Affine& a) {
+  if (!folded(l, s, x, channels, a)) return false;
+  const Form f = l.lying(x);
   l.bind(s.node().results[0], f.id, f.order);
   return true;
 }
@@ -204,11 +216,12 @@ Refusal batch_norm_refuses(const Site& s) {
   return {};
 }
 
-// In the weights of the convolution before it; else a multiplication and an addition.
+// In the weights of the convolution before it as far as they take it; else a multiplication and an addition.
 Status batch_norm(Lowering& l, const Site& s) {
   const Affine a = affine(s);
   const ValueId x = s.call().value("input"), y = s.node().results[0];
   if (fold(l, s, x, 1, a)) return {};
+  const bool scaled = folded(l, s, x, 1, {a.scale, {0}});
   const Form f = l.form(x);
   const size_t rank = l.type(x).rank();
   Dims sizes(rank, Dim(1));
@@ -216,7 +229,8 @@ Status batch_norm(Lowering& l, const Site& s) {
   const auto channels = [&](const std::vector<double>& values) {
     return l.transposed(l.reshape(l.constant(vector_of(l.type(x).dtype, values)), sizes), plain_order(rank), f.order);
   };
-  l.bind(y, l.binary(Op::Add, l.binary(Op::Multiply, f.id, channels(a.scale)), channels(a.shift)), f.order);
+  const Id product = scaled ? f.id : l.binary(Op::Multiply, f.id, channels(a.scale));
+  l.bind(y, l.binary(Op::Add, product, channels(a.shift)), f.order);
   return {};
 }
 

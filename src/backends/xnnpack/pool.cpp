@@ -62,16 +62,27 @@ Refusal max_refuses(const Site& s) {
     if (!overhang(s, w, i)) return "ceil mode on sizes that are not constant";
   return {};
 }
+// The summand of each channel of an image that only the pool uses: added to the maxima, which are fewer and the same.
+Id summand_of(Lowering& l, ValueId v, Id image) {
+  const NetNode* made = l.only_used_here(v) ? l.net().producer(image) : nullptr;
+  if (!made || made->op != Op::Add || made->has_range() || l.net().value(image).consumers != 0) return kNone;
+  const NetValue& summand = l.net().value(made->in[1]);
+  const bool by_channel = summand.data && !summand.dims.empty() && Dim(summand.data->numel()) == summand.dims.back();
+  return by_channel && l.dims(made->in[0]) == l.dims(image) ? made->in[1] : kNone;
+}
+
 Status max_pool(Lowering& l, const Site& s) {
   const Window w = window(s.call());
   ConvAttrs a = attributes(w);
   for (size_t i = 0; i < 2 && w.ceil; ++i) a.padding[i == 0 ? 2 : 1] += static_cast<uint32_t>(std::max<int64_t>(*overhang(s, w, i), 0));
   const Form f = l.raw(s.call().value("self"));
-  const Id image = l.transposed(f.id, f.order, kNhwc);
+  Id image = l.transposed(f.id, f.order, kNhwc);
   const NetValue from = l.net().value(image);
+  const Id summand = image == f.id ? summand_of(l, s.call().value("self"), image) : kNone;
+  if (summand != kNone) image = l.net().producer(image)->in[0];
   const Id out = l.value(from.type, nhwc(s.result()), from.quant);
   l.emit(Op::MaxPool, {image}, out).attrs = a;
-  l.bind(s.node().results[0], out, kNhwc);
+  l.bind(s.node().results[0], summand == kNone ? out : l.binary(Op::Add, out, summand), kNhwc);
   return {};
 }
 
