@@ -41,7 +41,7 @@ class Reader {
       const std::string_view line = next_line();
       if (!trimmed(line).empty()) EDGEC_TRY_VOID(row(fields_of(line)));
     }
-    rank_times();
+    set_times();
     return std::move(out_);
   }
 
@@ -93,15 +93,19 @@ class Reader {
     return {};
   }
 
-  void rank_times() {
+  // Times as far from the first as they are, or where that is too far, numbered.
+  void set_times() {
     std::vector<int64_t> all;
     for (const auto& [lower, upper] : out_.times) all.insert(all.end(), {lower, upper});
     std::sort(all.begin(), all.end());
     all.erase(std::unique(all.begin(), all.end()), all.end());
-    const auto rank = [&](int64_t t) { return static_cast<uint32_t>(std::lower_bound(all.begin(), all.end(), t) - all.begin()); };
+    const bool near = !all.empty() && static_cast<uint64_t>(all.back()) - static_cast<uint64_t>(all.front()) <= UINT32_MAX;
+    const auto time = [&](int64_t t) {
+      return static_cast<uint32_t>(near ? t - all.front() : std::lower_bound(all.begin(), all.end(), t) - all.begin());
+    };
     for (size_t i = 0; i < out_.blocks.size(); ++i) {
-      out_.blocks[i].first = rank(out_.times[i].first);
-      out_.blocks[i].last = rank(out_.times[i].second) - 1;
+      out_.blocks[i].first = time(out_.times[i].first);
+      out_.blocks[i].last = time(out_.times[i].second) - 1;
     }
   }
 

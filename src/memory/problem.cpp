@@ -46,15 +46,15 @@ Problem Problem::of(std::span<const MemoryBlock> blocks, int64_t alignment) {
       m.offset /= alignment;
       m = {m.offset, end - m.offset, first_section(m.first), last_section(m.last)};
     }
-    p.add_item(static_cast<uint32_t>(i), units(b.bytes), disjoint(std::move(parts)));
+    p.add_item(static_cast<uint32_t>(i), units(b.bytes), int64_t{b.last} - b.first + 1, disjoint(std::move(parts)));
   }
   return p;
 }
 
-void Problem::add_item(uint32_t block, int64_t size, const std::vector<MemoryPart>& its_parts) {
+void Problem::add_item(uint32_t block, int64_t size, int64_t duration, const std::vector<MemoryPart>& its_parts) {
   if (its_parts.empty()) return;  // what nothing of is ever in use
   const auto index = static_cast<uint32_t>(items.size());
-  Item item{size, sections, 0, block, static_cast<uint32_t>(parts.size()), static_cast<uint32_t>(its_parts.size())};
+  Item item{size, duration, sections, 0, block, static_cast<uint32_t>(parts.size()), static_cast<uint32_t>(its_parts.size())};
   for (const MemoryPart& m : its_parts) {
     parts.push_back({m.offset, m.bytes, m.first, m.last, index});
     item.lo = std::min(item.lo, m.first);
@@ -67,7 +67,7 @@ void Problem::add_item(uint32_t block, int64_t size, const std::vector<MemoryPar
 Problem Problem::filled() const {
   Problem p;
   p.sections = sections;
-  for (const Item& i : items) p.add_item(i.block, i.size, {{0, i.size, i.lo, i.hi}});
+  for (const Item& i : items) p.add_item(i.block, i.size, i.duration, {{0, i.size, i.lo, i.hi}});
   return p;
 }
 

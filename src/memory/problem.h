@@ -13,6 +13,7 @@ namespace edgec::memory {
 struct Problem {
   struct Item {
     int64_t size = 0;         // at least 1
+    int64_t duration = 0;     // from the first to the last time, both included
     uint32_t lo = 0, hi = 0;  // the first and the last section, both included
     uint32_t block = 0;       // which block it stands for
     uint32_t first_part = 0, parts = 0;
@@ -40,7 +41,7 @@ struct Problem {
   int64_t bound() const;              // no arrangement is lower: what is live, and the largest item, which may never be live as a whole
 
  private:
-  void add_item(uint32_t block, int64_t size, const std::vector<MemoryPart>& parts);
+  void add_item(uint32_t block, int64_t size, int64_t duration, const std::vector<MemoryPart>& parts);
 };
 
 // Offsets of the items of a problem, and where the highest one ends.
