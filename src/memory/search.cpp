@@ -45,26 +45,10 @@ int64_t luby(uint32_t turn) {
 class Search {
  public:
   Search(const Problem& problem, int64_t capacity) : p_(problem), capacity_(capacity), live_(problem.live()) {
-    const size_t n = p_.items.size();
     in_section_.resize(p_.sections);
     for (const Problem::Part& part : p_.parts)
       for (uint32_t s = part.lo; s <= part.hi; ++s) in_section_[s].push_back({part.item, part.offset, part.size});
-    neighbours_.resize(n);
-    std::vector<uint32_t> at(n);  // in the list of neighbours, counted from 1
-    for (uint32_t i = 0; i < n; ++i) {
-      for (const Problem::Part& own : p_.parts_of(p_.items[i]))
-        for (uint32_t s = own.lo; s <= own.hi; ++s)
-          for (const Here& other : in_section_[s]) {
-            if (other.item == i) continue;
-            if (at[other.item] == 0) {
-              neighbours_[i].push_back({other.item, INT64_MIN});
-              at[other.item] = static_cast<uint32_t>(neighbours_[i].size());
-            }
-            int64_t& above = neighbours_[i][at[other.item] - 1].above;
-            above = std::max(above, own.offset + own.size - other.offset);
-          }
-      for (const Neighbour& k : neighbours_[i]) at[k.item] = 0;
-    }
+    find_neighbours();
   }
 
   Verdict run(uint32_t turn, int64_t steps) {
@@ -97,6 +81,23 @@ class Search {
   struct Range {  // of pool_
     size_t begin = 0, end = 0;
   };
+
+  void find_neighbours() {
+    neighbours_.resize(p_.items.size());
+    std::vector<Problem::Part> parts = p_.parts;
+    std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.lo < b.lo; });
+    for (auto a = parts.begin(); a != parts.end(); ++a)
+      for (auto b = a + 1; b != parts.end() && b->lo <= a->hi; ++b) {
+        if (a->item == b->item) continue;
+        neighbours_[a->item].push_back({b->item, a->offset + a->size - b->offset});
+        neighbours_[b->item].push_back({a->item, b->offset + b->size - a->offset});
+      }
+    if (!p_.has_holes) return;
+    for (auto& all : neighbours_) {  // of the parts of two items the two that need the most
+      std::sort(all.begin(), all.end(), [](auto& a, auto& b) { return a.item != b.item ? a.item < b.item : a.above > b.above; });
+      all.erase(std::unique(all.begin(), all.end(), [](auto& a, auto& b) { return a.item == b.item; }), all.end());
+    }
+  }
 
   void make_noise(uint32_t turn) {
     uint64_t random = turn;
@@ -148,7 +149,7 @@ class Search {
       if (begin == from && end == to) return solve(items, from, to);
       const size_t mark = pool_.size();
       for (size_t k = items.begin; k < items.end; ++k)
-        if (p_.items[pool_[k]].lo >= begin && p_.items[pool_[k]].lo < end) pool_.push_back(pool_[k]);
+        if (is_left(pool_[k]) && p_.items[pool_[k]].lo >= begin && p_.items[pool_[k]].lo < end) pool_.push_back(pool_[k]);
       const bool ok = pool_.size() == mark || solve_apart({mark, pool_.size()}, begin, end);
       pool_.resize(mark);
       if (!ok) return false;
@@ -168,20 +169,19 @@ class Search {
     return ok;
   }
 
+  // Groups may hold items that are placed by now.
   bool solve(Range group, uint32_t from, uint32_t to) {
     steps_ -= (to - from) / 4 + static_cast<int64_t>(group.end - group.begin);
-    int64_t highest = INT64_MAX;  // where the next may lie
-    for (uint32_t s = from; s < to; ++s) {
-      if (left_[s] == 0) continue;
-      highest = std::min(highest, capacity_ - left_[s]);
-      if (std::max(last_.at, floor_[s]) + left_[s] > capacity_) return false;
-    }
+    const int64_t highest = capacity_ - *std::max_element(left_.begin() + from, left_.begin() + to);
+    if (last_.at > highest) return false;
     int64_t lowest_top = INT64_MAX;
-    for (size_t k = group.begin; k < group.end; ++k) lowest_top = std::min(lowest_top, top(pool_[k]));
+    for (size_t k = group.begin; k < group.end; ++k)
+      if (is_left(pool_[k])) lowest_top = std::min(lowest_top, top(pool_[k]));
+    if (lowest_top == INT64_MAX) return true;
     const size_t mark = pool_.size();
     for (size_t k = group.begin; k < group.end; ++k) {
       const uint32_t i = pool_[k];
-      if (lowest_[i] < lowest_top && lowest_[i] <= highest && !(Last{lowest_[i], rank_[i]} < last_)) pool_.push_back(i);
+      if (is_left(i) && lowest_[i] < lowest_top && lowest_[i] <= highest && !(Last{lowest_[i], rank_[i]} < last_)) pool_.push_back(i);
     }
     const size_t end = pool_.size();
     std::sort(pool_.begin() + static_cast<std::ptrdiff_t>(mark), pool_.end(), [&](uint32_t a, uint32_t b) {
@@ -199,15 +199,9 @@ class Search {
   }
 
   bool place(uint32_t c, Range group, uint32_t from, uint32_t to) {
-    const size_t placed = placed_.size(), mark = pool_.size();
+    const size_t placed = placed_.size();
     const Last before = std::exchange(last_, {lowest_[c], rank_[c]});
-    bool ok = put(c, lowest_[c]);
-    if (ok) {
-      for (size_t k = group.begin; k < group.end; ++k)
-        if (pool_[k] != c) pool_.push_back(pool_[k]);
-      ok = pool_.size() == mark || solve_groups({mark, pool_.size()}, from, to);
-      pool_.resize(mark);
-    }
+    const bool ok = put(c, lowest_[c]) && solve_groups(group, from, to);
     last_ = before;
     if (!ok)
       while (placed_.size() > placed) take_back();
@@ -221,22 +215,23 @@ class Search {
     const uint64_t look = ++looks_;
     offsets_[c] = at;
     changed_.clear();
-    const auto change = [&](const Problem::Part& part) {
-      for (uint32_t s = part.lo; s <= part.hi; ++s)
-        if (looked_[s] != look) looked_[s] = look, changed_.push_back(s);
+    const auto change = [&](uint32_t s) {
+      if (looked_[s] != look) looked_[s] = look, changed_.push_back(s);
     };
-    for (const Problem::Part& part : p_.parts_of(item)) {
-      for (uint32_t s = part.lo; s <= part.hi; ++s) left_[s] -= part.size, raise_floor(s, at + part.offset + part.size);
-      change(part);
-    }
+    for (const Problem::Part& part : p_.parts_of(item))
+      for (uint32_t s = part.lo; s <= part.hi; ++s) {
+        left_[s] -= part.size;
+        raise_floor(s, at + part.offset + part.size);
+        change(s);
+      }
     for (uint32_t s = item.lo; s < item.hi; ++s) --crossing_[s];
     for (const auto& [k, above] : neighbours_[c]) {
-      const int64_t end = at + above;
-      if (!is_left(k) || lowest_[k] >= end) continue;
+      if (!is_left(k) || lowest_[k] >= at + above) continue;
       raised_.emplace_back(k, lowest_[k]);
-      lowest_[k] = end;
+      lowest_[k] = at + above;
       if (top(k) > capacity_) return false;
-      for (const Problem::Part& part : p_.parts_of(p_.items[k])) change(part);
+      for (const Problem::Part& part : p_.parts_of(p_.items[k]))
+        for (uint32_t s = part.lo; s <= part.hi; ++s) change(s);
     }
     return std::all_of(changed_.begin(), changed_.end(), [&](uint32_t s) { return fits(s); });
   }
@@ -328,8 +323,7 @@ Verdict search(const Problem& problem, int64_t capacity, int64_t& steps, Arrange
   if (problem.items.size() > kMaxSearchItems) return Verdict::GaveUp;
   if (problem.bound() > capacity) return Verdict::Impossible;
   Search search(problem, capacity);
-  const int64_t short_turn =
-      std::clamp<int64_t>(steps / (4 * static_cast<int64_t>(kOrders.size())), 1, kShortTurn);  // few steps: less of all
+  const int64_t short_turn = std::clamp<int64_t>(steps / static_cast<int64_t>(kOrders.size()), 1, kShortTurn);  // few steps: less of all
   for (uint32_t turn = 0; steps > 0; ++turn) {
     const int64_t budget = std::min(short_turn * luby(turn / static_cast<uint32_t>(kOrders.size())), steps);
     const Verdict verdict = search.run(turn, budget);
