@@ -70,24 +70,24 @@ int64_t passes_in_time(const Problem& p) {
 }
 
 // Takes what sticks out first next time: most of what the orders leave open is a few items that came too late.
-void improve_by_turns(const Problem& p, std::vector<uint32_t> order, int64_t enough, int64_t turns, Arrangement& best) {
-  Arrangement now = place_in_order(p, order, Fit::Lowest);
+void improve_by_turns(const Problem& p, Placer& placer, std::vector<uint32_t> order, int64_t enough, int64_t turns, Arrangement& best) {
+  Arrangement now = placer.place(order, Fit::Lowest);
   for (int64_t turn = 0; turn < turns && best.height > enough; ++turn) {
     if (now.height < best.height) best = now;
     std::stable_partition(order.begin(), order.end(), [&](uint32_t i) { return now.offsets[i] + p.items[i].size > best.height - 1; });
-    now = place_in_order(p, order, Fit::Lowest);
+    now = placer.place(order, Fit::Lowest);
   }
   if (now.height < best.height) best = now;
 }
 
 // Moves one item at a time to another place in the order, mostly one that sticks out to an earlier place, and keeps what is no worse.
-void improve_by_moves(const Problem& p, std::vector<uint32_t> order, int64_t enough, int64_t moves, Arrangement& best) {
+void improve_by_moves(const Problem& p, Placer& placer, std::vector<uint32_t> order, int64_t enough, int64_t moves, Arrangement& best) {
   uint64_t random = 1;
   const auto below = [&](size_t k) {
     random = random * 6364136223846793005u + 1442695040888963407u;
     return static_cast<size_t>(random >> 33) % k;
   };
-  Arrangement now = place_in_order(p, order, Fit::Lowest);
+  Arrangement now = placer.place(order, Fit::Lowest);
   std::vector<size_t> high;
   for (int64_t move = 0; move < moves && best.height > enough; ++move) {
     high.clear();
@@ -98,7 +98,7 @@ void improve_by_moves(const Problem& p, std::vector<uint32_t> order, int64_t eno
     std::vector<uint32_t> next = order;
     next.erase(next.begin() + static_cast<std::ptrdiff_t>(from));
     next.insert(next.begin() + static_cast<std::ptrdiff_t>(to), order[from]);
-    Arrangement then = place_in_order(p, next, Fit::Lowest, now.height);
+    Arrangement then = placer.place(next, Fit::Lowest, now.height);
     if (then.offsets.size() != p.items.size()) continue;
     order = std::move(next), now = std::move(then);
     if (now.height < best.height) best = now;
@@ -140,13 +140,13 @@ void search_around_holes(const Problem& p, int64_t enough, int64_t steps, Arrang
 }
 
 // The cheap orders, until one is good enough.
-Arrangement in_good_order(const Problem& problem, int64_t enough) {
+Arrangement in_good_order(const Problem& problem, Placer& placer, int64_t enough) {
   Arrangement best{{}, INT64_MAX};
   for (Order order : kOrders) {
     const std::vector<uint32_t> items = sorted(problem, order);
     for (Fit fit : {Fit::Lowest, Fit::Tightest}) {
       if (best.height <= enough) return best;
-      Arrangement a = place_in_order(problem, items, fit, best.height - 1);
+      Arrangement a = placer.place(items, fit, best.height - 1);
       if (a.offsets.size() == problem.items.size() && a.height < best.height) best = std::move(a);
     }
   }
@@ -158,14 +158,15 @@ Arrangement in_good_order(const Problem& problem, int64_t enough) {
 Arrangement BestPlanner::arrange(const Problem& problem, int64_t enough, Effort& effort) const {
   effort.bound = problem.bound();
   enough = std::max(enough, effort.bound);
-  Arrangement best = in_good_order(problem, enough);
+  Placer placer(problem);
+  Arrangement best = in_good_order(problem, placer, enough);
   if (best.height > enough) {
     if (Arrangement greedy = GreedyPlanner().arrange(problem, enough); greedy.height < best.height) best = std::move(greedy);
     const auto items = static_cast<int64_t>(problem.items.size());
     const int64_t in_time = items <= kManyItems ? passes_in_time(problem) : 0;
     const int64_t moves = std::min(in_time, 50 * items) * std::min(steps_, kCompileSteps) / kCompileSteps;
-    improve_by_turns(problem, sorted(problem, Order::Size), enough, std::min(in_time, kTurns), best);
-    improve_by_moves(problem, sorted(problem, Order::Area), enough, moves, best);
+    improve_by_turns(problem, placer, sorted(problem, Order::Size), enough, std::min(in_time, kTurns), best);
+    improve_by_moves(problem, placer, sorted(problem, Order::Area), enough, moves, best);
     if (best.height > enough) (problem.has_holes ? search_around_holes : search_between)(problem, enough, steps_, best, effort);
   }
   effort.proven = best.height <= effort.bound;

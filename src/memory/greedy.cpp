@@ -41,7 +41,7 @@ Arrangement GreedyPlanner::arrange(const Problem& problem, int64_t) const {
   std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return problem.items[a].size > problem.items[b].size; });
   Buckets buckets;
   buckets.places.resize(n);
-  Occupancy occupied(problem.sections);
+  Occupancy<uint32_t> occupied(problem.sections);
   for (uint32_t i : order) {
     const Problem::Item& item = problem.items[i];
     occupied.overlapping(item.lo, item.hi, [&](uint32_t k) {

@@ -4,35 +4,19 @@
 
 namespace edgec::memory {
 
-Occupancy::Occupancy(uint32_t sections) : starts_(sections) {
-  while (leaves_ < sections) leaves_ *= 2;
-  covers_.resize(2 * static_cast<size_t>(leaves_));
-}
-
-void Occupancy::add(uint32_t part, uint32_t lo, uint32_t hi) {
-  starts_[lo].push_back(part);
-  for (uint32_t a = lo + leaves_, b = hi + leaves_ + 1; a < b; a /= 2, b /= 2) {
-    if (a % 2 == 1) covers_[a++].push_back(part);
-    if (b % 2 == 1) covers_[--b].push_back(part);
-  }
-}
-
-Arrangement place_in_order(const Problem& problem, const std::vector<uint32_t>& order, Fit fit, int64_t limit) {
-  Arrangement out{std::vector<int64_t>(problem.items.size()), 0};
-  Occupancy occupied(problem.sections);
-  std::vector<std::pair<int64_t, int64_t>> around;  // what is in the way: offsets of the item above the first and below the second
+Arrangement Placer::place(const std::vector<uint32_t>& order, Fit fit, int64_t limit) {
+  Arrangement out{std::vector<int64_t>(p_.items.size()), 0};
+  occupied_.clear();
   for (uint32_t i : order) {
-    const Problem::Item& item = problem.items[i];
-    around.clear();
-    for (const Problem::Part& own : problem.parts_of(item))
-      occupied.overlapping(own.lo, own.hi, [&](uint32_t k) {
-        const Problem::Part& other = problem.parts[k];
-        const int64_t begin = out.offsets[other.item] + other.offset - own.offset;
-        if (begin + other.size > 0) around.emplace_back(begin - own.size, begin + other.size);
+    const Problem::Item& item = p_.items[i];
+    around_.clear();
+    for (const Problem::Part& own : p_.parts_of(item))
+      occupied_.overlapping(own.lo, own.hi, [&](const Stretch& other) {
+        if (other.end > own.offset) around_.push_back({other.begin - own.offset - own.size, other.end - own.offset});
       });
-    std::sort(around.begin(), around.end());
+    std::sort(around_.begin(), around_.end(), [](const Stretch& a, const Stretch& b) { return a.begin < b.begin; });
     int64_t at = -1, tightest = INT64_MAX, free = 0;
-    for (const auto& [below, above] : around) {
+    for (const auto& [below, above] : around_) {
       if (const int64_t gap = below - free; gap >= 0 && gap < tightest) {
         at = free, tightest = gap;
         if (fit == Fit::Lowest) break;
@@ -42,7 +26,10 @@ Arrangement place_in_order(const Problem& problem, const std::vector<uint32_t>& 
     out.offsets[i] = at >= 0 ? at : free;
     out.height = std::max(out.height, out.offsets[i] + item.size);
     if (out.height > limit) return {};
-    for (uint32_t k = item.first_part; k < item.first_part + item.parts; ++k) occupied.add(k, problem.parts[k].lo, problem.parts[k].hi);
+    for (const Problem::Part& own : p_.parts_of(item)) {
+      const int64_t begin = out.offsets[i] + own.offset;
+      occupied_.add({begin, begin + own.size}, own.lo, own.hi);
+    }
   }
   return out;
 }

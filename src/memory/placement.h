@@ -1,32 +1,60 @@
 #pragma once
+#include <vector>
+
 #include "memory/problem.h"
 
 namespace edgec::memory {
 
-// What is placed so far, found by time: the cost of a look hangs on how many parts of items live at the same time, not on how many there
-// are.
+// What is placed so far, found by time: the cost of a look hangs on how much lives at the same time, not on how much there is.
+template <class T>
 class Occupancy {
  public:
-  explicit Occupancy(uint32_t sections);
-  void add(uint32_t part, uint32_t lo, uint32_t hi);
-  // Calls fn(part) once for each added part that shares a section with [lo, hi].
+  explicit Occupancy(uint32_t sections) : starts_(sections) {
+    while (leaves_ < sections) leaves_ *= 2;
+    covers_.resize(2 * static_cast<size_t>(leaves_));
+  }
+  void add(const T& what, uint32_t lo, uint32_t hi) {
+    starts_[lo].push_back(what);
+    for (uint32_t a = lo + leaves_, b = hi + leaves_ + 1; a < b; a /= 2, b /= 2) {
+      if (a % 2 == 1) covers_[a++].push_back(what);
+      if (b % 2 == 1) covers_[--b].push_back(what);
+    }
+  }
+  void clear() {  // keeps its memory
+    for (auto& node : covers_) node.clear();
+    for (auto& section : starts_) section.clear();
+  }
+  // Calls fn once for each that was added and shares a section with [lo, hi].
   template <class Fn>
   void overlapping(uint32_t lo, uint32_t hi, Fn&& fn) const {
     for (uint32_t node = lo + leaves_; node > 0; node /= 2)
-      for (uint32_t i : covers_[node]) fn(i);
+      for (const T& what : covers_[node]) fn(what);
     for (uint32_t s = lo + 1; s <= hi; ++s)
-      for (uint32_t i : starts_[s]) fn(i);
+      for (const T& what : starts_[s]) fn(what);
   }
 
  private:
   uint32_t leaves_ = 1;
-  std::vector<std::vector<uint32_t>> covers_;  // a tree over the sections: parts that live in all sections below a node
-  std::vector<std::vector<uint32_t>> starts_;  // parts by their first section
+  std::vector<std::vector<T>> covers_;  // a tree over the sections: what lives in all sections below a node
+  std::vector<std::vector<T>> starts_;  // by the first section
 };
 
 enum class Fit : uint8_t { Lowest, Tightest };  // which of the gaps that are large enough
 
-// Places the items one after the other. Leaves off (an empty arrangement) when it gets higher than `limit`.
-Arrangement place_in_order(const Problem& problem, const std::vector<uint32_t>& order, Fit fit, int64_t limit = INT64_MAX);
+// Places the items of a problem one after the other.
+class Placer {
+ public:
+  explicit Placer(const Problem& problem) : p_(problem), occupied_(problem.sections) {}
+  // Leaves off (an empty arrangement) when it gets higher than `limit`.
+  Arrangement place(const std::vector<uint32_t>& order, Fit fit, int64_t limit = INT64_MAX);
+
+ private:
+  struct Stretch {
+    int64_t begin = 0, end = 0;
+  };
+  const Problem& p_;
+  Occupancy<Stretch> occupied_;
+  std::vector<Stretch> around_;  // the offsets of the item at hand that are too high for what lies above and too low for what lies below
+};
 
 }  // namespace edgec::memory
