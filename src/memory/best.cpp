@@ -9,10 +9,10 @@
 namespace edgec::memory {
 namespace {
 
-enum class Order : uint8_t { Size, Area, Width, Start, Peak, SizeThenWidth };
+enum class Order : uint8_t { Size, Area, Width, Peak, SizeThenWidth };
 constexpr int64_t kTurns = 60;
 constexpr int64_t kManyItems = 3000;  // more are placed in the cheap orders only
-constexpr std::array kOrders = {Order::Size, Order::Area, Order::Width, Order::Start, Order::Peak, Order::SizeThenWidth};
+constexpr std::array kOrders = {Order::Size, Order::Area, Order::Width, Order::Peak, Order::SizeThenWidth};
 
 // The items in the order in which they are placed. What lives always goes to the bottom in any: it is in the way of everything.
 std::vector<uint32_t> sorted(const Problem& p, Order order) {
@@ -42,8 +42,6 @@ std::vector<uint32_t> sorted(const Problem& p, Order order) {
         return {always, area(i), i.size};
       case Order::Width:
         return {always, width(i), i.size};
-      case Order::Start:
-        return {always, -int64_t{i.lo}, i.size};
       case Order::Peak:
         return {always, peak[k], i.size};
       case Order::SizeThenWidth:
@@ -58,19 +56,24 @@ std::vector<uint32_t> sorted(const Problem& p, Order order) {
   return out;
 }
 
-// How often all items can be placed before it takes too long: a pass looks at the parts that live at the same time as each.
-int64_t passes_in_time(const Problem& p) {
-  const auto parts = static_cast<int64_t>(p.parts.size());
-  const int64_t most = std::min<int64_t>(3'000'000, 300'000'000 / std::max<int64_t>(parts, 1));  // some 30 ms; 3 for a thousand parts
+// What it takes to place all items once: a look at each part that lives at the same time as one that is placed.
+int64_t looks_of_a_pass(const Problem& p) {
   std::vector<int64_t> begin(p.sections), living(p.sections + 1);
   for (const Problem::Part& part : p.parts) ++begin[part.lo], ++living[part.lo], --living[part.hi + 1];
   int64_t looks = 1, now = 0;
   for (uint32_t s = 0; s < p.sections; ++s) looks += begin[s] * (now += living[s]);
-  return most / looks;
+  return looks;
+}
+
+// How often that can be done to improve on the cheap orders before it takes too long.
+int64_t passes_in_time(const Problem& p, int64_t looks) {
+  const auto parts = static_cast<int64_t>(p.parts.size());
+  return std::min<int64_t>(3'000'000, 300'000'000 / std::max<int64_t>(parts, 1)) / looks;  // some 30 ms; 3 for a thousand parts
 }
 
 // Takes what sticks out first next time: most of what the orders leave open is a few items that came too late.
 void improve_by_turns(const Problem& p, Placer& placer, std::vector<uint32_t> order, int64_t enough, int64_t turns, Arrangement& best) {
+  if (turns == 0) return;
   Arrangement now = placer.place(order, Fit::Lowest);
   for (int64_t turn = 0; turn < turns && best.height > enough; ++turn) {
     if (now.height < best.height) best = now;
@@ -82,6 +85,7 @@ void improve_by_turns(const Problem& p, Placer& placer, std::vector<uint32_t> or
 
 // Moves one item at a time to another place in the order, mostly one that sticks out to an earlier place, and keeps what is no worse.
 void improve_by_moves(const Problem& p, Placer& placer, std::vector<uint32_t> order, int64_t enough, int64_t moves, Arrangement& best) {
+  if (moves == 0) return;
   uint64_t random = 1;
   const auto below = [&](size_t k) {
     random = random * 6364136223846793005u + 1442695040888963407u;
@@ -107,13 +111,14 @@ void improve_by_moves(const Problem& p, Placer& placer, std::vector<uint32_t> or
 
 // Closes the gap between the bound and what was found, from both sides.
 void search_between(const Problem& p, int64_t enough, int64_t steps, Arrangement& best, Effort& effort) {
+  Search search(p);
   int64_t target = std::max(enough, effort.bound);
   int64_t open = effort.bound;  // below it nothing is possible, or nothing was found
   while (best.height > std::max(enough, open) && steps > 0) {
     // A target that is given needs no proof that less is impossible.
     int64_t turn = enough > effort.bound || best.height - open <= 1 ? steps : std::max<int64_t>(steps / 2, 1);
     const int64_t before = turn;
-    const Verdict verdict = search(p, target, turn, best);
+    const Verdict verdict = search.run(target, turn, best);
     steps -= before - turn;
     effort.steps += before - turn;
     if (verdict == Verdict::Impossible && effort.bound == open) effort.bound = target + 1;
@@ -139,13 +144,15 @@ void search_around_holes(const Problem& p, int64_t enough, int64_t steps, Arrang
   }
 }
 
-// The cheap orders, until one is good enough.
-Arrangement in_good_order(const Problem& problem, Placer& placer, int64_t enough) {
+// The cheap orders, until one is good enough; with one fit only where a pass takes long.
+Arrangement in_good_order(const Problem& problem, Placer& placer, int64_t enough, int64_t looks) {
+  constexpr int64_t kManyLooks = 100'000;  // some ms
   Arrangement best{{}, INT64_MAX};
   for (Order order : kOrders) {
     const std::vector<uint32_t> items = sorted(problem, order);
     for (Fit fit : {Fit::Lowest, Fit::Tightest}) {
       if (best.height <= enough) return best;
+      if (fit == Fit::Tightest && looks > kManyLooks) continue;
       Arrangement a = placer.place(items, fit, best.height - 1);
       if (a.offsets.size() == problem.items.size() && a.height < best.height) best = std::move(a);
     }
@@ -159,11 +166,12 @@ Arrangement BestPlanner::arrange(const Problem& problem, int64_t enough, Effort&
   effort.bound = problem.bound();
   enough = std::max(enough, effort.bound);
   Placer placer(problem);
-  Arrangement best = in_good_order(problem, placer, enough);
+  const int64_t looks = looks_of_a_pass(problem);
+  Arrangement best = in_good_order(problem, placer, enough, looks);
   if (best.height > enough) {
     if (Arrangement greedy = GreedyPlanner().arrange(problem, enough); greedy.height < best.height) best = std::move(greedy);
     const auto items = static_cast<int64_t>(problem.items.size());
-    const int64_t in_time = items <= kManyItems ? passes_in_time(problem) : 0;
+    const int64_t in_time = items <= kManyItems ? passes_in_time(problem, looks) : 0;
     const int64_t moves = std::min(in_time, 50 * items) * std::min(steps_, kCompileSteps) / kCompileSteps;
     improve_by_turns(problem, placer, sorted(problem, Order::Size), enough, std::min(in_time, kTurns), best);
     improve_by_moves(problem, placer, sorted(problem, Order::Area), enough, moves, best);

@@ -42,16 +42,19 @@ int64_t luby(uint32_t turn) {
   }
 }
 
-class Search {
+}  // namespace
+
+class Search::Turn {
  public:
-  Search(const Problem& problem, int64_t capacity) : p_(problem), capacity_(capacity), live_(problem.live()) {
+  explicit Turn(const Problem& problem) : p_(problem), live_(problem.live()) {
     in_section_.resize(p_.sections);
     for (const Problem::Part& part : p_.parts)
       for (uint32_t s = part.lo; s <= part.hi; ++s) in_section_[s].push_back({part.item, part.offset, part.size});
     find_neighbours();
   }
 
-  Verdict run(uint32_t turn, int64_t steps) {
+  Verdict run(int64_t capacity, uint32_t turn, int64_t steps) {
+    capacity_ = capacity;
     const auto n = static_cast<uint32_t>(p_.items.size());
     steps_ = steps;
     offsets_.assign(n, kUnplaced);
@@ -293,7 +296,7 @@ class Search {
   };
 
   const Problem& p_;
-  const int64_t capacity_;
+  int64_t capacity_ = 0;
   const std::vector<int64_t> live_;
   std::vector<std::vector<Here>> in_section_;
   std::vector<std::vector<Neighbour>> neighbours_;
@@ -317,23 +320,26 @@ class Search {
   int64_t steps_ = 0;
 };
 
-}  // namespace
+Search::Search(const Problem& problem) : p_(problem) {
+  if (problem.items.size() <= kMaxSearchItems) turn_ = std::make_unique<Turn>(problem);
+}
+Search::~Search() = default;
 
-Verdict search(const Problem& problem, int64_t capacity, int64_t& steps, Arrangement& found) {
-  if (problem.items.size() > kMaxSearchItems) return Verdict::GaveUp;
-  if (problem.bound() > capacity) return Verdict::Impossible;
-  Search search(problem, capacity);
-  const int64_t short_turn = std::clamp<int64_t>(steps / static_cast<int64_t>(kOrders.size()), 1, kShortTurn);  // few steps: less of all
+Verdict Search::run(int64_t capacity, int64_t& steps, Arrangement& found) {
+  if (!turn_) return Verdict::GaveUp;
+  if (p_.bound() > capacity) return Verdict::Impossible;
+  const auto orders = static_cast<int64_t>(kOrders.size());
+  const int64_t short_turn = std::clamp<int64_t>(steps / orders, 1, kShortTurn);
   for (uint32_t turn = 0; steps > 0; ++turn) {
-    const int64_t budget = std::min(short_turn * luby(turn / static_cast<uint32_t>(kOrders.size())), steps);
-    const Verdict verdict = search.run(turn, budget);
-    steps -= budget - search.steps_left();
+    const int64_t budget = std::min(short_turn * luby(turn / static_cast<uint32_t>(orders)), steps);
+    const Verdict verdict = turn_->run(capacity, turn, budget);
+    steps -= budget - turn_->steps_left();
     if (verdict == Verdict::GaveUp) continue;
     if (verdict == Verdict::Found) {
-      found = {search.offsets(), 0};
-      for (size_t i = 0; i < problem.items.size(); ++i) found.height = std::max(found.height, found.offsets[i] + problem.items[i].size);
+      found = {turn_->offsets(), 0};
+      for (size_t i = 0; i < p_.items.size(); ++i) found.height = std::max(found.height, found.offsets[i] + p_.items[i].size);
     }
-    return verdict == Verdict::Impossible && problem.has_holes ? Verdict::GaveUp : verdict;
+    return verdict == Verdict::Impossible && p_.has_holes ? Verdict::GaveUp : verdict;
   }
   return Verdict::GaveUp;
 }

@@ -12,9 +12,9 @@
 namespace edgec::memory {
 namespace {
 
-class Search {
+class AllPlaces {
  public:
-  Search(const Problem& problem, int64_t capacity, int64_t& steps)
+  AllPlaces(const Problem& problem, int64_t capacity, int64_t& steps)
       : p_(problem), capacity_(capacity), steps_(steps), offsets_(problem.items.size(), kUnplaced), failed_(problem.items.size()) {
     order_.resize(p_.items.size());
     std::iota(order_.begin(), order_.end(), 0u);
@@ -90,7 +90,7 @@ Verdict search_everything(const Problem& problem, int64_t capacity, int64_t& ste
   constexpr size_t kMaxItems = 256, kMaxParts = 2048;
   if (problem.items.size() > kMaxItems || problem.parts.size() > kMaxParts) return Verdict::GaveUp;
   if (problem.bound() > capacity) return Verdict::Impossible;
-  Search search(problem, capacity, steps);
+  AllPlaces search(problem, capacity, steps);
   if (!search.solve(0)) return steps > 0 ? Verdict::Impossible : Verdict::GaveUp;
   found = {search.offsets(), 0};
   for (size_t i = 0; i < problem.items.size(); ++i) found.height = std::max(found.height, found.offsets[i] + problem.items[i].size);
