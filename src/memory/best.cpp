@@ -56,16 +56,7 @@ std::vector<uint32_t> sorted(const Problem& p, Order order) {
   return out;
 }
 
-// What it takes to place all items once: a look at each part that lives at the same time as one that is placed.
-int64_t looks_of_a_pass(const Problem& p) {
-  std::vector<int64_t> begin(p.sections), living(p.sections + 1);
-  for (const Problem::Part& part : p.parts) ++begin[part.lo], ++living[part.lo], --living[part.hi + 1];
-  int64_t looks = 1, now = 0;
-  for (uint32_t s = 0; s < p.sections; ++s) looks += begin[s] * (now += living[s]);
-  return looks;
-}
-
-// How often that can be done to improve on the cheap orders before it takes too long.
+// How often all items can be placed to improve on the cheap orders before it takes too long.
 int64_t passes_in_time(const Problem& p, int64_t looks) {
   const auto parts = static_cast<int64_t>(p.parts.size());
   return std::min<int64_t>(3'000'000, 300'000'000 / std::max<int64_t>(parts, 1)) / looks;  // some 30 ms; 3 for a thousand parts

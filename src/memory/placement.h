@@ -44,7 +44,7 @@ enum class Fit : uint8_t { Lowest, Tightest };  // which of the gaps that are la
 // Places the items of a problem one after the other.
 class Placer {
  public:
-  explicit Placer(const Problem& problem) : p_(problem), occupied_(problem.sections) {}
+  explicit Placer(const Problem& problem);
   // Leaves off (an empty arrangement) when it gets higher than `limit`.
   Arrangement place(const std::vector<uint32_t>& order, Fit fit, int64_t limit = INT64_MAX);
 
@@ -52,9 +52,22 @@ class Placer {
   struct Stretch {
     int64_t begin = 0, end = 0;
   };
+  struct Placed {
+    Stretch at;
+    uint32_t lo = 0, hi = 0;
+  };
+  int64_t find_gap(const Problem::Item& item, Fit fit);
+  void add(const Problem::Part& part, Stretch at);
+
   const Problem& p_;
-  Occupancy<Stretch> occupied_;
+  const bool crowded_;  // much of all lives at the same time
+  // What is placed: by time, or where it is crowded by offset, which costs a look at all of it but no sorting.
+  Occupancy<Stretch> by_time_;
+  std::vector<Placed> by_offset_;
   std::vector<Stretch> around_;  // the offsets of the item at hand that are too high for what lies above and too low for what lies below
 };
+
+// What it takes to place all items of a problem once: a look at each part that lives at the same time as one that is placed.
+int64_t looks_of_a_pass(const Problem& p);
 
 }  // namespace edgec::memory

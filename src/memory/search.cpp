@@ -86,15 +86,18 @@ class Search::Turn {
   };
 
   void find_neighbours() {
-    neighbours_.resize(p_.items.size());
     std::vector<Problem::Part> parts = p_.parts;
     std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.lo < b.lo; });
-    for (auto a = parts.begin(); a != parts.end(); ++a)
-      for (auto b = a + 1; b != parts.end() && b->lo <= a->hi; ++b) {
-        if (a->item == b->item) continue;
-        neighbours_[a->item].push_back({b->item, a->offset + a->size - b->offset});
-        neighbours_[b->item].push_back({a->item, b->offset + b->size - a->offset});
-      }
+    const auto for_pairs = [&](auto&& fn) {
+      for (auto a = parts.begin(); a != parts.end(); ++a)
+        for (auto b = a + 1; b != parts.end() && b->lo <= a->hi; ++b)
+          if (a->item != b->item) fn(*a, *b), fn(*b, *a);
+    };
+    std::vector<size_t> count(p_.items.size());
+    for_pairs([&](const auto& a, const auto&) { ++count[a.item]; });
+    neighbours_.resize(p_.items.size());
+    for (size_t i = 0; i < count.size(); ++i) neighbours_[i].reserve(count[i]);
+    for_pairs([&](const auto& a, const auto& b) { neighbours_[a.item].push_back({b.item, a.offset + a.size - b.offset}); });
     if (!p_.has_holes) return;
     for (auto& all : neighbours_) {  // of the parts of two items the two that need the most
       std::sort(all.begin(), all.end(), [](auto& a, auto& b) { return a.item != b.item ? a.item < b.item : a.above > b.above; });
