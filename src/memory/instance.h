@@ -10,7 +10,7 @@ namespace edgec::memory {
 // A planning problem as MiniMalloc's CSV has it: a header with the columns id, lower, upper and size in any order, then a row for each
 // buffer, alive from `lower` to `upper`, which is excluded. Other columns are ignored.
 struct Instance {
-  std::vector<MemoryBlock> blocks;                 // times are ranks of those in the file
+  std::vector<MemoryBlock> blocks;                 // times count from the first in the file (numbered, where 32 bits are too few)
   std::vector<std::pair<int64_t, int64_t>> times;  // lower and upper as they were
 };
 

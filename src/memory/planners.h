@@ -44,7 +44,7 @@ class BestPlanner : public ArrangingPlanner {
   Arrangement arrange(const Problem& problem, int64_t enough) const override;
   Arrangement arrange(const Problem& problem, int64_t enough, Effort& effort) const;
 
-  static constexpr int64_t kCompileSteps = 3'000'000;  // some 10 ms
+  static constexpr int64_t kCompileSteps = 2'000'000;  // some 7 ms
 
  private:
   int64_t steps_;
