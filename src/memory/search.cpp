@@ -22,7 +22,7 @@ namespace edgec::memory {
 namespace {
 
 constexpr int64_t kUnplaced = -1;
-constexpr int64_t kShortTurn = 20'000'000;  // steps
+constexpr int64_t kShortTurn = 25'000'000;  // steps
 constexpr double kNoise = 0.2;
 
 // By which item comes first where several would do. Total: the most that is left in one of its sections. No order is good on all of

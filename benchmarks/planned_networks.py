@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Networks with random weights, large enough that their memory is worth planning.   networks.py FOLDER [NAME...]
+"""Networks with random weights, large enough that their memory is worth planning.   planned_networks.py FOLDER [NAME...]
 
 Writes FOLDER/<name>.pt2; wants torch. mbv2_224: MobileNetV2 at 224; unet_192: UNet, 32 channels, 4 levels; transformer6: 6 layers, width 384,
 128 tokens; inception_224: Inception-like; nasdag_64: wired at random; mlp12: residual MLP of 12 blocks; big_mlp: 12 blocks, 2048 to 8192 and
