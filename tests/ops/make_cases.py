@@ -1,4 +1,4 @@
-"""Makes tests/ops/data/<family>.cases with torch: `make_cases.py [FAMILY...]` (default: all of tests/ops/families).
+"""Makes tests/ops/data/<family>.cases with torch: `make_cases.py [FAMILY...]` (default: all of tests/ops/families and tests/ops/graphs).
 
 --seed N --output DIR: other inputs, elsewhere, to look for failures that the kept inputs do not show.
 """
@@ -20,11 +20,12 @@ def main():
     warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
     torch.set_grad_enabled(False)
-    all_names = sorted(p.stem for p in (HERE / "families").glob("*.py") if not p.stem.startswith("_"))
+    folder_of = {p.stem: f for f in ("families", "graphs") for p in (HERE / f).glob("*.py")}
     total, ops, problems = 0, set(), 0
-    for name in args.families or all_names:
+    for name in args.families or sorted(folder_of):
         w = opcases.Writer()
-        importlib.import_module(f"families.{name}").cases(w.add)
+        folder = folder_of[name]
+        importlib.import_module(f"{folder}.{name}").cases(w.add if folder == "families" else w.graph)
         text = f"# Made by make_cases.py with torch {torch.__version__.split('+')[0]}.\n\n" + "\n".join(w.lines)
         (args.output / f"{name}.cases").write_text(text)
         for p in w.problems: print(f"{name}: not a case: {p}", file=sys.stderr)

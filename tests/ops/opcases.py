@@ -1,4 +1,4 @@
-"""How single-operator cases are written: tensors that a tiny generator fills, a call, torch's result. See README.md."""
+"""How cases are written: tensors that a tiny generator fills, a call or several, torch's result. See README.md."""
 import base64, math, zlib
 import torch
 
@@ -135,6 +135,33 @@ def torch_op(name):
     return getattr(packet, parts[2] if len(parts) > 2 else "default")
 
 
+class Value:
+    """What a call in a graph gave: torch's result, and its name in the program."""
+
+    def __init__(self, real, name):
+        self.real, self.name = real, name
+
+
+class Calls:
+    """The calls of a graph: each is computed with torch, and is a line of the program."""
+
+    def __init__(self, symbols):
+        self.symbols, self.lines, self.ops, self.count = symbols, [], [], 0
+
+    def __call__(self, op, *args, torch_fn=None, **kwargs):
+        real = lambda a: a.real if isinstance(a, Value) else a.value(self.symbols) if isinstance(a, Sym) else [real(v) for v in a] if isinstance(a, list) else a
+        results = (torch_fn or torch_op(op))(*[real(a) for a in args], **{k: real(v) for k, v in kwargs.items()})
+        single = isinstance(results, torch.Tensor)
+        made = []
+        for r in [results] if single else results:
+            made.append(Value(r, f"%v{self.count}"))
+            self.count += 1
+        texts = [arg_text(a, {}) for a in args] + [f"{k}={arg_text(v, {})}" for k, v in kwargs.items()]
+        self.lines.append(f"  {', '.join(v.name for v in made)} = {op}({', '.join(texts)})")
+        self.ops.append(op)
+        return made[0] if single else made
+
+
 class Writer:
     """Collects the cases of one family."""
 
@@ -152,8 +179,49 @@ class Writer:
         except Exception as e:
             self.problems.append(f"{op} {name or ''}: {type(e).__name__}: {str(e).splitlines()[0]}")
 
+    def graph(self, name, body, *operands, where=None, sizes=None, tol=None, refused=None, integers=None):
+        """Several operators: `body(op, *operands)` calls `op("aten.relu", x)`, which gives a value for further calls, and returns what the
+        method returns. `integers`: how many of the XNNPACK delegate's products, sums, means and maxima are to be of integers."""
+        try:
+            self._graph(name, body, operands, where or {}, sizes, tol, refused, integers)
+        except Exception as e:
+            self.problems.append(f"graph {name}: {type(e).__name__}: {str(e).splitlines()[0]}")
+
+    def _graph(self, name, body, operands, where, sizes, tol, refused, integers):
+        operands = copied(operands)
+        specs = list(flat_tensors(operands))
+        n = self.names[("graph", name)] = self.names.get(("graph", name), 0) + 1
+        name += f"~{n}" if n > 1 else ""
+        calls = []
+        for symbols in sizes or ends(where):
+            made, op = {"lines": [], "results": [], "weights": [], "outputs": []}, Calls(symbols)
+            reals = [filled(t, f"graph/{name}", made, symbols) for t in specs]
+            values = {id(t): Value(r, f"%x{k}") for k, (t, r) in enumerate(zip(specs, reals))}
+            as_values = lambda a: values[id(a)] if isinstance(a, T) else [as_values(v) for v in a] if isinstance(a, (list, tuple)) else a
+            returned = body(op, *[as_values(a) for a in operands])
+            returned = returned if isinstance(returned, (list, tuple)) else [returned]
+            made["results"] = [result_line(v.real) for v in returned]
+            calls.append((made, op, [with_layout(v.name, v.real) for v in returned]))
+        made, op, returned = calls[0]
+        constants, inputs = declared(specs, made["weights"])
+        program = [*constants, method_line(inputs, where), *op.lines, f"  return {', '.join(returned)}", "}"]
+        self._write("graph", name, program, [c[0] for c in calls], tol, refused, integers=integers)
+        self.ops.update(op.ops)
+
+    def _write(self, op, name, program, calls, tol, refused, within=None, integers=None):
+        out = [f"case {op} {name}"]
+        if tol is not None: out.append("tolerance %g %g" % (tol if isinstance(tol, tuple) else (tol, tol)))
+        if refused: out.append(f"refused {refused}")
+        if within: out.append("within %g %g" % within)
+        if integers is not None: out.append(f"integers {integers}")
+        out += ["| " + line for line in program]
+        for call in calls if not refused else []:
+            results = [" ".join(r.split()[:3]) for r in call["results"]] if within else call["results"]
+            out += ["call", *call["lines"], *results]
+        self.lines += out + [""]
+        self.count += 1
+
     def _add(self, op, args, name, where, sizes, tol, refused, torch_fn, within, kwargs):
-        if not sizes: sizes = [{s: r[0] for s, r in where.items()}, {s: r[1] for s, r in where.items()}] if where else [{}]
         args, kwargs = copied(args), {k: copied(v) for k, v in kwargs.items()}
         specs = [t for t in flat_tensors([*args, *kwargs.values()])]
         name = (
@@ -163,28 +231,15 @@ class Writer:
         )
         n = self.names[(op, name)] = self.names.get((op, name), 0) + 1
         name += f"~{n}" if n > 1 else ""
-        calls = [self._call(op, args, kwargs, symbols, torch_fn, refused, name) for symbols in sizes]
-        out = [f"case {op} {name}"]
-        if tol is not None: out.append("tolerance %g %g" % (tol if isinstance(tol, tuple) else (tol, tol)))
-        if refused: out.append(f"refused {refused}")
-        if within: out.append("within %g %g" % within)
-        out += ["| " + line for line in self._program(op, args, kwargs, where, specs, calls[0])]
-        for call in calls if not refused else []:
-            results = [" ".join(r.split()[:3]) for r in call["results"]] if within else call["results"]
-            out += ["call", *call["lines"], *results]
-        self.lines += out + [""]
-        self.count += 1
+        calls = [self._call(op, args, kwargs, symbols, torch_fn, refused, name) for symbols in sizes or ends(where)]
+        self._write(op, name, self._program(op, args, kwargs, where, specs, calls[0]), calls, tol, refused, within)
         self.ops.add(op)
 
     def _call(self, op, args, kwargs, symbols, torch_fn, refused, name):
         made = {"lines": [], "results": [], "weights": [], "outputs": [], "results_of_operator": 0}
 
         def real(a):
-            if isinstance(a, T):
-                t, line, values = a.fill(seed(f"{op}/{name}", len(made["lines"]) + len(made["weights"])), symbols)
-                if a.weight:made["weights"].append(values)
-                else: made["lines"].append(line)
-                return t
+            if isinstance(a, T): return filled(a, f"{op}/{name}", made, symbols)
             if isinstance(a, Sym): return a.value(symbols)
             if isinstance(a, (list, tuple)): return [real(v) for v in a]
             return a
@@ -199,27 +254,16 @@ class Writer:
             if isinstance(r, torch.Tensor):
                 if r.is_quantized: raise ValueError("a quantized result")
                 made["outputs"].append(r)
-                if r.is_complex(): r = torch.view_as_real(r.resolve_conj())
-                made["results"].append(f"out {NAMES[r.dtype]} {shape_text(r.shape)} {base64.b64encode(bytes_of(r)).decode()}".rstrip())
+                made["results"].append(result_line(torch.view_as_real(r.resolve_conj()) if r.is_complex() else r))
             elif r is not None:
                 made["outputs"].append(r)
                 made["results"].append(f"out number {number_text(r)}")
         return made
 
     def _program(self, op, args, kwargs, where, specs, call):
-        lines, inputs, names = [], [], {}
-        weights = iter(call["weights"])
-        for k, t in enumerate(specs):
-            names[id(t)] = f"%x{k}"
-            spec = ""
-            if t.weight:
-                number = sum(1 for line in lines)
-                values = ", ".join(number_text(v) for v in next(weights))
-                lines.append(f'constant #{number} "w{k}" {t.type_text()} = [{values}]')
-                spec = f' = parameter "w{k}" #{number}'
-            inputs.append(f"%x{k}: {(t.pairs() if t.dtype in PARTS else t).type_text()}{spec}")
-        facts = ", ".join(f"{s} in {r[0]}..{r[1]}" for s, r in where.items())
-        lines.append(f"method @forward({', '.join(inputs)}){' where ' + facts if facts else ''} {{")
+        names = {id(t): f"%x{k}" for k, t in enumerate(specs)}
+        lines, inputs = declared(specs, call["weights"])
+        lines.append(method_line(inputs, where))
         for k, t in enumerate(specs):
             if t.dtype not in PARTS: continue
             lines.append(f"  %z{k} = aten.view_as_complex(%x{k}) : {t.type_text()}")
@@ -255,11 +299,48 @@ class Writer:
             if not isinstance(r, torch.Tensor) or not r.is_complex(): continue
             lines.append(f"  %v{k} = aten.view_as_real(%y{k})")
             outputs[k] = f"%v{k}"
-        returned = []
-        for text, r in zip(outputs, call["outputs"] or [None]):
-            order = layout_of(r)
-            returned.append(text + (f" order {{{','.join(map(str, order))}}}" if order else ""))
+        returned = [with_layout(text, r) for text, r in zip(outputs, call["outputs"] or [None])]
         return lines + [f"  return {', '.join(returned)}", "}"]
+
+
+def ends(where):
+    """Both ends of all ranges."""
+    return [{s: r[0] for s, r in where.items()}, {s: r[1] for s, r in where.items()}] if where else [{}]
+
+
+def filled(t, case, made, symbols):
+    """The operand's tensor; its line or its values go to what is made of the case."""
+    tensor, line, values = t.fill(seed(case, len(made["lines"]) + len(made["weights"])), symbols)
+    if t.weight: made["weights"].append(values)
+    else: made["lines"].append(line)
+    return tensor
+
+
+def declared(specs, weights):
+    """Lines of the constants, and what stands between the method's parentheses."""
+    lines, inputs, weights = [], [], iter(weights)
+    for k, t in enumerate(specs):
+        spec = ""
+        if t.weight:
+            values = ", ".join(number_text(v) for v in next(weights))
+            spec = f' = parameter "w{k}" #{len(lines)}'
+            lines.append(f'constant #{len(lines)} "w{k}" {t.type_text()} = [{values}]')
+        inputs.append(f"%x{k}: {(t.pairs() if t.dtype in PARTS else t).type_text()}{spec}")
+    return lines, inputs
+
+
+def method_line(inputs, where):
+    facts = ", ".join(f"{s} in {r[0]}..{r[1]}" for s, r in where.items())
+    return f"method @forward({', '.join(inputs)}){' where ' + facts if facts else ''} {{"
+
+
+def result_line(r):
+    return f"out {NAMES[r.dtype]} {shape_text(r.shape)} {base64.b64encode(bytes_of(r)).decode()}".rstrip()
+
+
+def with_layout(text, r):
+    order = layout_of(r)
+    return text + (f" order {{{','.join(map(str, order))}}}" if order else "")
 
 
 def written_names(op):
@@ -286,6 +367,7 @@ def flat_tensors(args):
 
 def arg_text(a, names):
     if isinstance(a, T): return names[id(a)]
+    if isinstance(a, Value): return a.name
     if isinstance(a, Sym): return "{" + a.text + "}"
     if a is None: return "none"
     if isinstance(a, bool): return "true" if a else "false"
