@@ -6,7 +6,7 @@
 #include <edgec/result.h>
 #include "runtime/array.h"
 
-// The files of single-operator cases that make_cases.py writes (README.md has the format).
+// The files of cases that make_cases.py writes (README.md has the format).
 namespace edgec::op_tests {
 
 struct Tensor {
@@ -28,12 +28,14 @@ struct Call {
 };
 
 struct Case {
-  std::string op, name;  // "aten.add.Tensor", "f32_2x3"
+  std::string op, name;  // "aten.add.Tensor", "f32_2x3"; "graph" for several operators
   std::string file;
   int line = 0;
   std::string program;          // text IR
   std::string refused;          // not empty: compiling ends with a message that has this in it
   double rtol = -1, atol = -1;  // below zero: by dtype
+  double step = 0;              // of a quantized result: few elements may be so far apart
+  int integers = -1;            // how many of the XNNPACK delegate's products, sums, means and maxima are of integers; below zero: any
   bool random = false;          // only dtype, sizes and the range of the results count
   double low = 0, high = 0;
   std::vector<Call> calls;
