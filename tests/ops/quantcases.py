@@ -11,6 +11,7 @@ Q = "quantized_decomposed."
 INT8 = (-128, 127, I8)
 
 
+# Scales are such that few results lie in the middle between two steps, where kernels round to either.
 def quantize(op, x, scale, zero=0):
     return op(Q + "quantize_per_tensor", x, scale, zero, *INT8)
 
