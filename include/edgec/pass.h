@@ -3,6 +3,7 @@
 #include <edgec/program.h>
 
 #include <functional>
+#include <set>
 #include <string>
 
 namespace edgec {
@@ -12,8 +13,9 @@ namespace passes EDGEC_API {
 struct PassContext {
   Diagnostics diag;
   bool guards = true;  // range checks at the program's start
-  // Composite operators that decomposition leaves to a backend; none: it leaves nothing.
+  // Composite operators that decomposition leaves to a backend; none: it leaves nothing. Asked of operators in `may_keep_whole` alone.
   std::function<bool(const Method&, const Graph&, NodeId)> keeps_whole;
+  std::set<std::string> may_keep_whole;
   bool quantized_io = false;        // integers at the border where the method quantizes there
   int64_t weight_growth = 4 << 10;  // bytes that weights computed ahead of time may add to a method
   // Whether the program has memory for inputs, outputs and state; otherwise the caller gives it.

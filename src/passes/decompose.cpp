@@ -2,6 +2,7 @@
 #include "passes/registry.h"
 
 #include <map>
+#include <unordered_set>
 
 #include <edgec/rewriter.h>
 #include "ops/absent.h"
@@ -9,7 +10,8 @@
 // %y = aten.silu(%x)   ->   %s = aten.sigmoid(%x)
 //                           %y = aten.mul.Tensor(%x, %s)
 //
-// Expansions may give operators that expand again. What has neither an expansion nor a kernel is reported, all at once.
+// Expansions may give operators that expand again. What has neither an expansion nor a kernel is reported, all at once. What a backend may
+// keep whole waits until everything else is expanded: whether it is kept may depend on the nodes around it.
 namespace edgec::passes {
 namespace {
 
@@ -25,8 +27,10 @@ class Decomposer {
   Decomposer(const Method& m, Graph& g, PassContext& cx) : rw_(g), m_(m), g_(g), cx_(cx), budget_(200'000 + 200 * g.node_count()) {}
 
   void run() {
-    for (NodeId id = g_.first(); id;) id = visit(id);
-    rw_.finish();
+    do {
+      for (NodeId id = g_.first(); id;) id = visit(id);
+      rw_.finish();
+    } while (decide());
   }
   struct Missing {
     Location first;
@@ -36,12 +40,26 @@ class Decomposer {
   std::map<std::string, Missing> missing;
 
  private:
+  // Of the nodes that may be kept whole and wait. False: all of them are.
+  bool decide() {
+    bool expands = false;
+    for (NodeId id = g_.first(); id; id = g_.next(id)) {
+      if (!waits(id)) continue;
+      (cx_.keeps_whole(m_, g_, id) ? kept_ : not_kept_).insert(id);
+      expands = expands || not_kept_.count(id) != 0;
+    }
+    return expands;
+  }
+  bool waits(NodeId id) const {
+    return cx_.keeps_whole && cx_.may_keep_whole.count(g_.node(id).op->name()) != 0 && not_kept_.count(id) == 0 && kept_.count(id) == 0;
+  }
+
   // Gives the node to visit next: the first of an expansion, or the one behind.
   NodeId visit(NodeId id) {
     rw_.refresh(id);
     const Node& n = g_.node(id);
     const NodeId next = n.next;
-    if (cx_.keeps_whole && cx_.keeps_whole(m_, g_, id)) return next;
+    if (kept_.count(id) != 0 || waits(id)) return next;
     if (n.op->expand) {
       if (budget_-- == 0) {
         cx_.diag.error(n.loc, fmt::format("operator {} expands without end", n.op->name()), "this is a bug in edgec; please report it");
@@ -146,6 +164,7 @@ class Decomposer {
   static bool is_open(Dim d) { return d.kind() == sym::Kind::Symbol && sym::upper_bound(d).value_or(INT64_MAX) > INT32_MAX; }
 
   Rewriter rw_;
+  std::unordered_set<NodeId> kept_, not_kept_;
   const Method& m_;
   Graph& g_;
   PassContext& cx_;

@@ -131,6 +131,7 @@ Status lower_to(Program& program, Stage stage, const Options& options, Outcome& 
   cx.alloc_graph_output = options.plan.alloc_graph_output;
   cx.alloc_mutable_buffers = options.plan.alloc_mutable_buffers;
   cx.keeps_whole = keeps_whole(options);
+  cx.may_keep_whole = may_keep_whole(options);
   EDGEC_TRY_VOID(apply_bounds(program, options));
   if (options.on_stage) EDGEC_TRY_VOID(options.on_stage(program.stage, program));
   const Stage start = program.stage;

@@ -4,6 +4,8 @@
 #include <edgec/rewriter.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "pipeline/stopwatch.h"
 #include "verify/verify.h"
 
@@ -14,15 +16,8 @@ namespace {
 constexpr std::string_view kToEdge[] = {"decompose",    "fold-constants", "remove-noop", "remove-dead",
                                         "unify-dtypes", "dim-order",      "remove-dead"};
 
-std::set<std::string> names_kept(const Options& options) {
-  std::set<std::string> out;
-  for (const auto& p : options.partitioners)
-    for (std::string& name : p->backend()->keeps_whole(p->compile_specs())) out.insert(std::move(name));
-  return out;
-}
-
 Status decompose_rest(Program& program, const Options& options, passes::PassContext& cx) {
-  const std::set<std::string> kept = names_kept(options);
+  const std::set<std::string> kept = may_keep_whole(options);
   bool any = false;
   EDGEC_TRY_VOID(passes::for_each_graph(program, [&](Method&, Graph& g) {
     for (NodeId n = g.first(); n; n = g.next(n)) any = any || (g.node(n).op->expand && kept.count(g.node(n).op->name()));
@@ -36,13 +31,28 @@ Status decompose_rest(Program& program, const Options& options, passes::PassCont
 
 }  // namespace
 
+std::set<std::string> may_keep_whole(const Options& options) {
+  std::set<std::string> out;
+  for (const auto& p : options.partitioners)
+    for (std::string& name : p->backend()->keeps_whole(p->compile_specs())) out.insert(std::move(name));
+  return out;
+}
+
 std::function<bool(const Method&, const Graph&, NodeId)> keeps_whole(const Options& options) {
-  if (names_kept(options).empty()) return nullptr;
-  return [partitioners = options.partitioners](const Method& m, const Graph& g, NodeId n) {
-    for (const auto& p : partitioners)
-      for (const std::string& name : p->backend()->keeps_whole(p->compile_specs()))
-        if (name == g.node(n).op->name() && !p->backend()->refuses(m, g, n, p->compile_specs())) return true;
-    return false;
+  struct Keeper {
+    std::shared_ptr<const Partitioner> partitioner;
+    std::set<std::string> names;
+  };
+  std::vector<Keeper> keepers;
+  for (const auto& p : options.partitioners) {
+    const auto names = p->backend()->keeps_whole(p->compile_specs());
+    if (!names.empty()) keepers.push_back({p, {names.begin(), names.end()}});
+  }
+  if (keepers.empty()) return nullptr;
+  return [keepers = std::move(keepers)](const Method& m, const Graph& g, NodeId n) {
+    return std::any_of(keepers.begin(), keepers.end(), [&](const Keeper& k) {
+      return k.names.count(g.node(n).op->name()) != 0 && !k.partitioner->backend()->refuses(m, g, n, k.partitioner->compile_specs());
+    });
   };
 }
 

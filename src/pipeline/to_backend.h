@@ -4,7 +4,9 @@
 // The steps of the pipeline that the user's extensions take part in.
 namespace edgec::pipeline {
 
-// What the options' backends want to see undecomposed; none when they want nothing.
+// Operators that some of the options' backends want to see undecomposed, where they take them.
+std::set<std::string> may_keep_whole(const Options& options);
+// Whether one of the backends takes such a call; none when they want nothing.
 std::function<bool(const Method&, const Graph&, NodeId)> keeps_whole(const Options& options);
 
 // Edge to Backend: regions become delegates; composite operators that no backend took in the end are decomposed.

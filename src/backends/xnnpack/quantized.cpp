@@ -1,11 +1,8 @@
-#include <fmt/format.h>
+#include "backends/xnnpack/quantized.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-
-#include "backends/xnnpack/conv.h"
-#include "backends/xnnpack/lowering.h"
 
 // Quantized networks. A quantize makes numbers, a dequantize's result is bound to them: operators that have integer kernels take the
 // numbers and give those that the quantize behind them wants; all others get floats, by a conversion.
@@ -16,7 +13,6 @@ const std::string kNs = "quantized_decomposed.";
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
 bool is(const Site& s, NodeId n, std::string_view op) { return n && s.g.node(n).op->name() == op; }
-Call call_of(const Site& s, NodeId n) { return Call(s.g, *s.g.node(n).op, s.g.node(n).args); }
 
 // Scale and zero point of a quantize or dequantize over all of int8.
 std::optional<PerTensor> per_tensor(const Call& c) {
@@ -129,11 +125,28 @@ TensorData dequantized(const QuantizedWeight& w) {
   return make_tensor_data(DType::F32, w.numbers.sizes, std::move(to));
 }
 
-namespace {
-
 bool symmetric(const QuantizedWeight& w) {
   return std::all_of(w.zero_points.begin(), w.zero_points.end(), [](int64_t z) { return z == 0; });
 }
+
+QuantizedWeight by_channels(QuantizedWeight w) {
+  if (w.per_tensor) w.scales.assign(static_cast<size_t>(w.numbers.sizes[0]), w.scales[0]);
+  w.per_tensor = false;
+  return w;
+}
+
+std::vector<NodeId> users(const Graph& g, ValueId v, bool& is_output) {
+  std::vector<NodeId> out;
+  for (NodeId n = g.first(); n; n = g.next(n))
+    for (const Arg& a : g.node(n).args)
+      for_each_value(a, [&](const ValueId& u) {
+        if (u == v && (out.empty() || out.back() != n)) out.push_back(n);
+      });
+  for (const Arg& a : g.outputs) for_each_value(a, [&](const ValueId& u) { is_output = is_output || u == v; });
+  return out;
+}
+
+namespace {
 
 // Two numbers a byte, the first below, each plus 8.
 TensorData packed_four_bits(const TensorData& numbers) {
@@ -233,61 +246,6 @@ void finish(Lowering& l, const Requantized& r, Id out, const Order& order) {
 
 const PerTensor& quant_of(Lowering& l, Id id) { return std::get<PerTensor>(l.net().value(id).quant); }
 
-// ---- quantized while it runs -----------------------------------------------------------------------------------------------------------
-
-bool is_choice(const std::string& op) {
-  return op == kNs + "choose_qparams.tensor" || op == kNs + "choose_qparams_symmetric.tensor" ||
-         op == kNs + "choose_qparams_per_token_asymmetric" || op == "torchao.choose_qparams_affine";
-}
-bool is_dynamic_quantize(const std::string& op) {
-  return op == kNs + "quantize_per_tensor.tensor" || op == kNs + "quantize_per_token" || op == "torchao.quantize_affine";
-}
-bool is_dynamic_dequantize(const std::string& op) {
-  return op == kNs + "dequantize_per_tensor.tensor" || op == kNs + "dequantize_per_token" || op == "torchao.dequantize_affine";
-}
-
-// x, for v = dequantize(quantize(x, p), p) with p chosen from x while the program runs.
-std::optional<ValueId> dynamic_source(const Site& s, ValueId v) {
-  const NodeId dequantize = s.g.value(v).def;
-  if (!dequantize || !is_dynamic_dequantize(s.g.node(dequantize).op->name())) return std::nullopt;
-  const ValueId numbers_in = call_of(s, dequantize).value("input");
-  const NodeId quantize = s.g.value(numbers_in).def;
-  if (!quantize || !is_dynamic_quantize(s.g.node(quantize).op->name())) return std::nullopt;
-  const Call q = call_of(s, quantize);
-  const char* scale = q.op().schema().find("scales") >= 0 ? "scales" : "scale";
-  if (!q.is_tensor(scale)) return std::nullopt;
-  const NodeId choice = s.g.value(q.value(scale)).def;
-  if (!choice || !is_choice(s.g.node(choice).op->name())) return std::nullopt;
-  if (call_of(s, choice).value("input") != q.value("input")) return std::nullopt;
-  return q.value("input");
-}
-
-bool is_product(const std::string& op) { return op == "aten.linear" || op == "aten.convolution"; }
-
-// Whether the delegate multiplies what is quantized while it runs by this weight.
-bool dynamic_product(const Site& s, NodeId n) {
-  if (!s.options.dynamic_quant || !is_product(s.g.node(n).op->name())) return false;
-  const Call c = call_of(s, n);
-  const auto w = weight_of_quantized(s, c.value("weight"));
-  if (!w || !symmetric(*w) || w->per_tensor || !dynamic_source(s, c.value("input"))) return false;
-  if (refuses(Site{s.m, s.g, n, s.options})) return false;
-  if (c.op().name() == "aten.convolution")
-    return w->group_size == 0 && !w->four_bits && w->axis == 0 && c.rank("weight") == 4 && !is_depthwise(c) && !c.flag("transposed");
-  if (w->axis != 0 || (w->four_bits && w->numbers.sizes[1] % 2 != 0)) return false;
-  return w->group_size == 0 || (w->four_bits && w->group_size % 32 == 0);
-}
-
-std::vector<NodeId> users(const Graph& g, ValueId v, bool& is_output) {
-  std::vector<NodeId> out;
-  for (NodeId n = g.first(); n; n = g.next(n))
-    for (const Arg& a : g.node(n).args)
-      for_each_value(a, [&](const ValueId& u) {
-        if (u == v && (out.empty() || out.back() != n)) out.push_back(n);
-      });
-  for (const Arg& a : g.outputs) for_each_value(a, [&](const ValueId& u) { is_output = is_output || u == v; });
-  return out;
-}
-
 bool moves(const Site& s, NodeId n) {
   const Row* row = find_row(s.g.node(n).op->name());
   return row && row->moves;
@@ -313,29 +271,6 @@ Refusal weight_refused(const Site& s) {
     if (!refuses(Site{s.m, s.g, user, s.options})) return {};
   return "what uses the weight is not taken";
 }
-
-namespace {
-
-// Choice, quantize and dequantize are the product's own: taken when nothing else uses them.
-Refusal dynamic_refuses(const Site& s) {
-  const std::string& op = s.node().op->name();
-  if (is_dynamic_dequantize(op) && weight_of_quantized(s, s.node().results[0])) return weight_refused(s);
-  for (ValueId v : s.node().results) {
-    bool is_output = false;
-    for (NodeId user : users(s.g, v, is_output)) {
-      const std::string& name = s.g.node(user).op->name();
-      const Site at{s.m, s.g, user, s.options};
-      if (is_dynamic_dequantize(op) ? !dynamic_product(s, user) : !is_dynamic_quantize(name) && !is_dynamic_dequantize(name))
-        return "it is not used by a product with a constant symmetric weight alone";
-      if (!is_dynamic_dequantize(op) && dynamic_refuses(at)) return "it is not used by a product with a constant symmetric weight alone";
-    }
-    if (is_output) return "it is an output";
-  }
-  return {};
-}
-Status nothing(Lowering&, const Site&) { return {}; }  // the product does it
-
-}  // namespace
 
 std::optional<PerTensor> quantization_of(const Site& s, ValueId v) {
   constexpr int kDepth = 16;
@@ -365,11 +300,8 @@ bool by_channel(const QuantizedWeight& w) { return symmetric(w) && (w.per_tensor
 bool lower_product_with_integers(Lowering& l, ValueId x, ValueId y, const QuantizedWeight& w, const TensorData* bias) {
   if (!by_channel(w) || l.type(y).dtype != DType::F32) return false;
   const auto n = static_cast<uint32_t>(w.numbers.sizes[0]);
-  QuantizedWeight channels = w;
-  if (w.per_tensor) channels.scales.assign(n, w.scales[0]);
-  channels.per_tensor = false;
   const Form f = rows_of(l, l.form(x));
-  Id out = l.fully_connected(f.id, integer_weight(l, channels, w.numbers, 0), kNone, n);
+  Id out = l.fully_connected(f.id, integer_weight(l, by_channels(w), w.numbers, 0), kNone, n);
   if (bias) out = l.binary(Op::Add, out, l.constant(*bias));  // the kernel would scale a bias of its own
   l.bind(y, out, f.order);
   return true;
@@ -380,10 +312,10 @@ bool lower_quantized_linear(Lowering& l, const Site& s) {
   const QuantizedWeight w = *weight_of_quantized(s, c.value("weight"));
   const ValueId y = s.node().results[0];
   const auto n = static_cast<uint32_t>(w.numbers.sizes[0]);
-  if (dynamic_product(s, s.n)) {
-    const Form f = rows_of(l, l.form(*dynamic_source(s, c.value("input"))));
+  if (const auto floats = dynamic_operand(s)) {
+    const Form f = rows_of(l, l.form(*floats));
     const Id bias = c.has("bias") ? l.constant(*s.constant("bias")) : kNone;
-    l.bind(y, l.fully_connected(l.quantized_rows(f.id, 1), integer_weight(l, w, w.numbers, 0), bias, n), f.order);
+    l.bind(y, l.fully_connected(l.quantized_rows(f.id, 1), integer_weight(l, by_channels(w), w.numbers, 0), bias, n), f.order);
     return true;
   }
   const auto to = requantized(l, s, y);
@@ -406,10 +338,10 @@ bool lower_quantized_conv(Lowering& l, const Site& s) {
   const ValueId y = s.node().results[0];
   const bool depthwise = is_depthwise(c), transposed = c.flag("transposed");
   const auto axis = static_cast<uint32_t>(depthwise ? 3 : 0);
-  if (dynamic_product(s, s.n)) {
-    const Id image = image_of(l, l.form(*dynamic_source(s, c.value("input"))));
+  if (const auto floats = dynamic_operand(s)) {
+    const Id image = image_of(l, l.form(*floats));
     const Id bias = c.has("bias") ? l.constant(*s.constant("bias")) : kNone;
-    conv_into(l, y, l.quantized_rows(image, 3), {}, integer_weight(l, w, conv_filter(c, w.numbers), axis), bias, c, {});
+    conv_into(l, y, l.quantized_rows(image, 3), {}, integer_weight(l, by_channels(w), conv_filter(c, w.numbers), axis), bias, c, {});
     return true;
   }
   const auto to = requantized(l, s, y);
@@ -520,6 +452,8 @@ Status dequantize(Lowering& l, const Site& s) {
   return {};
 }
 
+Status nothing(Lowering&, const Site&) { return {}; }  // the product does it, or it is made where floats are wanted
+
 Refusal weight_refuses(const Site& s) {
   if (!weight_of_quantized(s, s.node().results[0])) return "the delegate takes channels of a constant int8 weight";
   return weight_refused(s);
@@ -530,16 +464,6 @@ constexpr Row kRows[] = {
     {"quantized_decomposed.dequantize_per_tensor", dequantize, dequantize_refuses, true},
     {"quantized_decomposed.dequantize_per_channel", nothing, weight_refuses, true},
     {"quantized_decomposed.dequantize_per_channel_group", nothing, weight_refuses, true},
-    {"quantized_decomposed.choose_qparams.tensor", nothing, dynamic_refuses, true},
-    {"quantized_decomposed.choose_qparams_symmetric.tensor", nothing, dynamic_refuses, true},
-    {"quantized_decomposed.choose_qparams_per_token_asymmetric", nothing, dynamic_refuses, true},
-    {"quantized_decomposed.quantize_per_tensor.tensor", nothing, dynamic_refuses, true},
-    {"quantized_decomposed.quantize_per_token", nothing, dynamic_refuses, true},
-    {"quantized_decomposed.dequantize_per_tensor.tensor", nothing, dynamic_refuses, true},
-    {"quantized_decomposed.dequantize_per_token", nothing, dynamic_refuses, true},
-    {"torchao.choose_qparams_affine", nothing, dynamic_refuses, true},
-    {"torchao.quantize_affine", nothing, dynamic_refuses, true},
-    {"torchao.dequantize_affine", nothing, dynamic_refuses, true},
 };
 
 }  // namespace

@@ -49,6 +49,7 @@ std::span<const Row> pool_rows();
 std::span<const Row> norm_rows();
 std::span<const Row> shape_rows();
 std::span<const Row> quant_rows();
+std::span<const Row> dynamic_rows();
 const Row* find_row(std::string_view name);
 std::vector<std::string_view> row_names();
 

@@ -117,7 +117,7 @@ const std::unordered_map<std::string_view, const Row*>& table() {
   static const auto* const rows = [] {
     auto* all = new std::unordered_map<std::string_view, const Row*>();
     for (std::span<const Row> group : {elementwise_rows(), activation_rows(), matrix_rows(), attention_rows(), conv_rows(), pool_rows(),
-                                       norm_rows(), shape_rows(), quant_rows()})
+                                       norm_rows(), shape_rows(), quant_rows(), dynamic_rows()})
       for (const Row& r : group) all->emplace(r.name, &r);
     return all;
   }();

@@ -95,11 +95,17 @@ def whole_tensor(add):
         product(add, f"conv2d_{name}", image, Weight(*weight), conv(**how), None, choice=per_tensor)
     product(add, "conv2d_groups", T(F32, 2, 4, 5, 5, values=full(2, 4, 5, 5)), Weight(6, 2, 3, 3), conv(groups=2), bias(6), choice=per_tensor)
     product(add, "conv2d_one_image", T(F32, 1, 3, 5, 4), Weight(4, 3, 3, 3), conv(padding=1), bias(4), choice=per_tensor)
+    product(add, "conv2d_one_scale", T(F32, 1, 3, 5, 4), Weight(4, 3, 3, 3, form="tensor"), conv(padding=1), bias(4), choice=per_tensor)
     product(add, "conv2d_layout", T(F32, 1, 3, 5, 4, order="cl"), Weight(4, 3, 3, 3), conv(padding=1), bias(4), choice=per_tensor)
     product(add, "conv2d_images", small(2, 7, 4, 4), Weight(3, 7, 3, 3, scale=0.0004), conv(padding=1), bias(3), choice=per_tensor, tol=OTHER_ROUNDING)
     product(add, "conv2d_pixels", small(2, 64, 3, 2), Weight(5, 64, 1, 1, scale=0.0004), conv(), bias(5), choice=per_tensor, tol=OTHER_ROUNDING)  # a scale each
     product(add, "conv2d_symmetric", small(2, 7, 4, 4), Weight(3, 7, 3, 3, scale=0.0004), conv(padding=1), bias(3), choice=symmetric, tol=OTHER_ROUNDING)
     product(add, "conv2d_range", T(F32, 1, 3, "s0", "s1"), Weight(4, 3, 3, 3), conv(padding=1), bias(4), choice=per_tensor, where={"s0": (1, 6), "s1": (2, 7)})
+    # As torch.export writes it, behind an operator that is decomposed.
+    add("exported_conv2d", lambda op, x, w, b: op("aten.conv2d", per_tensor(op, op("aten.hardswish", x)), Weight(4, 3, 3, 3).dequantized(op, w), b, [1, 1], [1, 1]),
+        T(F32, 1, 3, 5, 4), Weight(4, 3, 3, 3).operands(), bias(4), tol=EXACT, integers=1)
+    add("exported_linear", lambda op, x, w, b: op("aten.linear", per_token(op, op("aten.square", x)), Weight(5, 8).dequantized(op, w), b),
+        T(F32, 3, 8), Weight(5, 8).operands(), bias(5), tol=1e-4, integers=1)
     # With the runtime's kernels.
     product(add, "conv2d_depthwise", T(F32, 1, 3, 6, 5), Weight(3, 1, 3, 3), conv(groups=3), bias(3), choice=per_tensor, integers=0)
     product(add, "conv2d_transposed", T(F32, 1, 3, 6, 5), Weight(3, 4, 2, 2, axis=1), conv(stride=2, transposed=True), bias(4), choice=per_tensor, integers=0)
@@ -119,7 +125,7 @@ def rows(add, name, choice):
     for k in ([1] if name == "token" else []) + [2, 3, 17, 64]: product(add, f"{name}_inner_{k}", T(F32, 2, k), Weight(9, k), linear, bias(9), choice=choice)
     for k in 2, 34, 64: product(add, f"{name}_four_{k}", T(F32, 3, k), Weight(9, k, form="four"), linear, bias(9), choice=choice)
     product(add, f"{name}_four_odd", T(F32, 3, 7), Weight(9, 7, form="four"), linear, bias(9), choice=choice, integers=0)
-    product(add, f"{name}_one_scale", x, Weight(5, 8, form="tensor"), linear, bias(5), choice=choice, integers=0)
+    product(add, f"{name}_one_scale", x, Weight(5, 8, form="tensor"), linear, bias(5), choice=choice)
     product(add, f"{name}_unequal_zeros", x, Weight(5, 8, zeros=[0, 1, -2, 0, 3]), linear, bias(5), choice=choice, integers=0)
     product(add, f"{name}_inputs_scales", x, Weight(5, 8, axis=1), linear, bias(5), choice=choice, integers=0)
     for label, low, high in ("positive", 1, 4), ("negative", -4, -1), ("nothing", 0, 0), ("tiny", -1e-3, 1e-3), ("large", -2e4, 2e4):  # zero points at the ends
