@@ -316,8 +316,6 @@ Status pad(Lowering& l, const Site& s) {
   return {};
 }
 
-Status constant(Lowering&, const Site&) { return {}; }  // made where it is used
-
 constexpr Row kRows[] = {
     {"aten.view", view, view_refuses, false, true},
     {"aten.permute", permute, nullptr, false, true},
@@ -330,7 +328,6 @@ constexpr Row kRows[] = {
     {"aten.slice_scatter", slice_scatter, slice_scatter_refuses},
     {"aten.select_scatter", select_scatter, select_scatter_refuses},
     {"aten.constant_pad_nd", pad, pad_refuses},
-    {"prim.constant", constant},
 };
 
 }  // namespace
