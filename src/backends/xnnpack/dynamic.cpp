@@ -76,9 +76,10 @@ Refusal dynamic_refuses(const Site& s) {
     for (NodeId user : users(s.g, v, is_output)) {
       const std::string& name = s.g.node(user).op->name();
       const Site at{s.m, s.g, user, s.options};
-      if (is_dequantize(op) ? dynamic_operand(at) == std::nullopt : !is_quantize(name) && !is_dequantize(name))
+      if (is_dequantize(op) ? !dynamic_operand(at) : !is_quantize(name) && !is_dequantize(name))
         return "it is not used by a product with a constant symmetric weight alone";
-      if (!is_dequantize(op) && dynamic_refuses(at)) return "it is not used by a product with a constant symmetric weight alone";
+      if (!is_dequantize(op))
+        if (Refusal r = dynamic_refuses(at)) return r;
     }
     if (is_output) return "it is an output";
   }
