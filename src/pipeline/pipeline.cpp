@@ -26,7 +26,7 @@ constexpr std::string_view kPartition = "partition";  // the step between passes
 // clang-format off
 constexpr std::string_view kOrder[] = {
     "inline-regions", "resolve-symbols", "functionalize",                                               // -> Functional
-    "complex-parts", "bind-weights", "fuse-attention", "decompose",                                     // -> Core
+    "complex-parts", "bind-weights", "fuse-attention", "fuse-linear", "decompose",                      // -> Core
     "fuse-quantized", "quantized-io", "fuse-linear", "fold-constants", "remove-noop", "cse", "remove-dead", "unify-dtypes", "cse", "fold-constants", "dim-order",  // -> Edge
     "remove-dead", kPartition,                                                                          // -> Backend
     "choose-kernels", "inline-control-flow", "write-back", "materialize-symbols", "fold-weights", "remove-dead",  // -> Exec

@@ -132,6 +132,7 @@ void read_line(std::vector<Case>& cases, const std::string& line, const std::str
     cases.back().step = std::stod(w.at(1));
   } else if (w[0] == "integers") {
     cases.back().integers = std::stoi(w.at(1));
+    cases.back().integer_weights = std::stoi(w.at(2));
   } else if (w[0] == "within") {
     cases.back().random = true;
     cases.back().low = std::stod(w.at(1));

@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,8 +36,9 @@ struct Case {
   std::string refused;          // not empty: compiling ends with a message that has this in it
   double rtol = -1, atol = -1;  // below zero: by dtype
   double step = 0;              // of a quantized result: few elements may be so far apart
-  int integers = -1;            // how many of the XNNPACK delegate's products, sums, means and maxima are of integers; below zero: any
-  bool random = false;          // only dtype, sizes and the range of the results count
+  // Of the XNNPACK delegate's products, sums, means and maxima, how many are of integers, and how many of floats with a weight of integers.
+  std::optional<int> integers, integer_weights;
+  bool random = false;  // only dtype, sizes and the range of the results count
   double low = 0, high = 0;
   std::vector<Call> calls;
 };

@@ -165,29 +165,39 @@ std::set<std::string> taken(const Case& c, const Options& asked) {
 
 bool is_integer(xnnpack::DataType t) { return t != xnnpack::DataType::F32 && t != xnnpack::DataType::F16; }
 
-// Products, sums, means and maxima of a payload that have an operand of integers.
-int integer_operators(const xnnpack::Net& net) {
+// Of a payload's products, sums, means and maxima: those whose first operand is of integers, and those of which only a weight is.
+std::pair<int, int> integer_operators(const xnnpack::Net& net) {
   using xnnpack::Op;
   constexpr std::array kOps = {Op::FullyConnected, Op::Conv,     Op::DepthwiseConv, Op::TransposedConv,    Op::Add,
                                Op::Subtract,       Op::Multiply, Op::MaxPool,       Op::GlobalAveragePool, Op::AveragePool};
-  return static_cast<int>(std::count_if(net.nodes().begin(), net.nodes().end(), [&](const xnnpack::NetNode& n) {
-    return std::find(kOps.begin(), kOps.end(), n.op) != kOps.end() &&
-           std::any_of(n.in.begin(), n.in.end(), [&](xnnpack::Id x) { return x != xnnpack::kNone && is_integer(net.value(x).type); });
-  }));
+  std::pair<int, int> count;
+  for (const xnnpack::NetNode& n : net.nodes()) {
+    if (std::find(kOps.begin(), kOps.end(), n.op) == kOps.end()) continue;
+    if (is_integer(net.value(n.in[0]).type))
+      ++count.first;
+    else if (n.in.size() > 1 && is_integer(net.value(n.in[1]).type))
+      ++count.second;
+  }
+  return count;
 }
 
 // What is wrong with how the delegate computes a case; results alone do not tell integers from floats that they are turned to.
 std::string other_kernels(const Case& c, const Options& asked) {
-  if (c.integers < 0 || !is_xnnpack(asked)) return {};
+  if (!c.integers || !is_xnnpack(asked)) return {};
   const auto program = delegated_program(c, asked);
   if (!program) return "it does not reach the backend";
-  int count = 0;
+  int integers = 0, weights = 0;
   for_each_region(*program, [&](const Method& region) {
     const xnnpack::Options defaults;
     xnnpack::Lowering lowering(region, defaults);
-    if (lowering.run()) count += integer_operators(lowering.net());
+    if (!lowering.run()) return;
+    const auto count = integer_operators(lowering.net());
+    integers += count.first;
+    weights += count.second;
   });
-  return count == c.integers ? "" : fmt::format("{} operators of the delegate are of integers, not {}", count, c.integers);
+  if (integers == *c.integers && weights == *c.integer_weights) return {};
+  return fmt::format("{} operators of the delegate are of integers, {} of floats and integer weights; not {} and {}", integers, weights,
+                     *c.integers, *c.integer_weights);
 }
 
 // Empty when the case holds.

@@ -179,16 +179,16 @@ class Writer:
         except Exception as e:
             self.problems.append(f"{op} {name or ''}: {type(e).__name__}: {str(e).splitlines()[0]}")
 
-    def graph(self, name, body, *operands, where=None, sizes=None, tol=None, step=None, refused=None, integers=None):
+    def graph(self, name, body, *operands, where=None, sizes=None, tol=None, step=None, refused=None, integers=None, weights=None):
         """Several operators: `body(op, *operands)` calls `op("aten.relu", x)`, which gives a value for further calls, and returns what the
-        method returns. `step`: of a quantized result; one element in twenty, or one, may be so far from torch's. `integers`: how many of the
-        XNNPACK delegate's products, sums, means and maxima have to be of integers."""
+        method returns. `step`: of a quantized result; one element in twenty, or one, may be so far from torch's. `integers`: how many of the XNNPACK
+        delegate's products, sums, means and maxima have to be of integers; `weights`: how many of floats with a weight of integers."""
         try:
-            self._graph(name, body, operands, where or {}, sizes, tol, step, refused, integers)
+            self._graph(name, body, operands, where or {}, sizes, tol, step, refused, integers, weights)
         except Exception as e:
             self.problems.append(f"graph {name}: {type(e).__name__}: {str(e).splitlines()[0]}")
 
-    def _graph(self, name, body, operands, where, sizes, tol, step, refused, integers):
+    def _graph(self, name, body, operands, where, sizes, tol, step, refused, integers, weights):
         operands = copied(operands)
         specs = list(flat_tensors(operands))
         n = self.names[("graph", name)] = self.names.get(("graph", name), 0) + 1
@@ -206,16 +206,16 @@ class Writer:
         made, op, returned = calls[0]
         constants, inputs = declared(specs, made["weights"])
         program = [*constants, method_line(inputs, where), *op.lines, f"  return {', '.join(returned)}", "}"]
-        self._write("graph", name, program, [c[0] for c in calls], tol, refused, step=step, integers=integers)
+        self._write("graph", name, program, [c[0] for c in calls], tol, refused, step=step, integers=integers, weights=weights)
         self.ops.update(op.ops)
 
-    def _write(self, op, name, program, calls, tol, refused, within=None, step=None, integers=None):
+    def _write(self, op, name, program, calls, tol, refused, within=None, step=None, integers=None, weights=None):
         out = [f"case {op} {name}"]
         if tol is not None: out.append("tolerance %g %g" % (tol if isinstance(tol, tuple) else (tol, tol)))
         if refused: out.append(f"refused {refused}")
         if within: out.append("within %g %g" % within)
         if step: out.append(f"step {step:g}")
-        if integers is not None: out.append(f"integers {integers}")
+        if integers is not None or weights is not None: out.append(f"integers {integers or 0} {weights or 0}")
         out += ["| " + line for line in program]
         for call in calls if not refused else []:
             results = [" ".join(r.split()[:3]) for r in call["results"]] if within else call["results"]

@@ -47,8 +47,13 @@ OTHER_ROUNDING = 0.004
 EXACT = 2e-5  # of results up to 100
 
 
+def real(*sizes):
+    """Steps so small that few values lie in the middle between two numbers."""
+    return T(F32, *sizes, den=1 << 20)
+
+
 def small(*sizes):
-    return T(F32, *sizes, low=-1, high=1)
+    return T(F32, *sizes, low=-1, high=1, den=1 << 20)
 
 
 def product(add, name, x, weight, call, b=None, between="", choice=per_token, integers=1, tol=EXACT, **more):
@@ -85,8 +90,8 @@ def whole_tensor(add):
         label = "bias" if b else "plain"
         for r in RANGES: product(add, f"tensor_{label}_{r}", T(F32, 6, 64, values=full(6, 64)), Weight(5, 64), linear, b, r, per_tensor)
         for name in "tensor", "symmetric":
-            product(add, f"{name}_rows_{label}", small(6, 64), Weight(5, 64, scale=0.0004), linear, b, choice=CHOICES[name], tol=OTHER_ROUNDING)
-            product(add, f"{name}_range_{label}", small("s0", 64), Weight(5, 64, scale=0.0004), linear, b, choice=CHOICES[name], tol=OTHER_ROUNDING,
+            product(add, f"{name}_rows_{label}", small(6, 64), Weight(5, 64, scale=0.00025), linear, b, choice=CHOICES[name], tol=OTHER_ROUNDING)
+            product(add, f"{name}_range_{label}", small("s0", 64), Weight(5, 64, scale=0.00025), linear, b, choice=CHOICES[name], tol=OTHER_ROUNDING,
                     where={"s0": (1, 9)})
     image = T(F32, 2, 3, 6, 5, values=full(2, 3, 6, 5))
     for r in RANGES: product(add, f"conv2d_{r}", image, Weight(4, 3, 3, 3), conv(padding=1), bias(4), r, per_tensor)
@@ -94,43 +99,43 @@ def whole_tensor(add):
                               ("sides", dict(padding=[0, 2]), (4, 3, 3, 1)), ("steps", dict(stride=2), (5, 3, 1, 1))):
         product(add, f"conv2d_{name}", image, Weight(*weight), conv(**how), None, choice=per_tensor)
     product(add, "conv2d_groups", T(F32, 2, 4, 5, 5, values=full(2, 4, 5, 5)), Weight(6, 2, 3, 3), conv(groups=2), bias(6), choice=per_tensor)
-    product(add, "conv2d_one_image", T(F32, 1, 3, 5, 4), Weight(4, 3, 3, 3), conv(padding=1), bias(4), choice=per_tensor)
-    product(add, "conv2d_one_scale", T(F32, 1, 3, 5, 4), Weight(4, 3, 3, 3, form="tensor"), conv(padding=1), bias(4), choice=per_tensor)
-    product(add, "conv2d_layout", T(F32, 1, 3, 5, 4, order="cl"), Weight(4, 3, 3, 3), conv(padding=1), bias(4), choice=per_tensor)
-    product(add, "conv2d_images", small(2, 7, 4, 4), Weight(3, 7, 3, 3, scale=0.0004), conv(padding=1), bias(3), choice=per_tensor, tol=OTHER_ROUNDING)
-    product(add, "conv2d_pixels", small(2, 64, 3, 2), Weight(5, 64, 1, 1, scale=0.0004), conv(), bias(5), choice=per_tensor, tol=OTHER_ROUNDING)  # a scale each
-    product(add, "conv2d_symmetric", small(2, 7, 4, 4), Weight(3, 7, 3, 3, scale=0.0004), conv(padding=1), bias(3), choice=symmetric, tol=OTHER_ROUNDING)
-    product(add, "conv2d_range", T(F32, 1, 3, "s0", "s1"), Weight(4, 3, 3, 3), conv(padding=1), bias(4), choice=per_tensor, where={"s0": (1, 6), "s1": (2, 7)})
+    product(add, "conv2d_one_image", real(1, 3, 5, 4), Weight(4, 3, 3, 3), conv(padding=1), bias(4), choice=per_tensor)
+    product(add, "conv2d_one_scale", real(1, 3, 5, 4), Weight(4, 3, 3, 3, form="tensor"), conv(padding=1), bias(4), choice=per_tensor)
+    product(add, "conv2d_layout", T(F32, 1, 3, 5, 4, order="cl", den=1 << 20), Weight(4, 3, 3, 3), conv(padding=1), bias(4), choice=per_tensor)
+    product(add, "conv2d_images", small(2, 7, 4, 4), Weight(3, 7, 3, 3, scale=0.00025), conv(padding=1), bias(3), choice=per_tensor, tol=OTHER_ROUNDING)
+    product(add, "conv2d_pixels", small(2, 64, 3, 2), Weight(5, 64, 1, 1, scale=0.00025), conv(), bias(5), choice=per_tensor, tol=OTHER_ROUNDING)  # a scale each
+    product(add, "conv2d_symmetric", small(2, 7, 4, 4), Weight(3, 7, 3, 3, scale=0.00025), conv(padding=1), bias(3), choice=symmetric, tol=OTHER_ROUNDING)
+    product(add, "conv2d_range", real(1, 3, "s0", "s1"), Weight(4, 3, 3, 3), conv(padding=1), bias(4), choice=per_tensor, where={"s0": (1, 6), "s1": (2, 7)})
     # As torch.export writes it, behind an operator that is decomposed.
     add("exported_conv2d", lambda op, x, w, b: op("aten.conv2d", per_tensor(op, op("aten.hardswish", x)), Weight(4, 3, 3, 3).dequantized(op, w), b, [1, 1], [1, 1]),
-        T(F32, 1, 3, 5, 4), Weight(4, 3, 3, 3).operands(), bias(4), tol=EXACT, integers=1)
+        real(1, 3, 5, 4), Weight(4, 3, 3, 3).operands(), bias(4), tol=EXACT, integers=1)
     add("exported_linear", lambda op, x, w, b: op("aten.linear", per_token(op, op("aten.square", x)), Weight(5, 8).dequantized(op, w), b),
         T(F32, 3, 8), Weight(5, 8).operands(), bias(5), tol=1e-4, integers=1)
     # With the runtime's kernels.
-    product(add, "conv2d_depthwise", T(F32, 1, 3, 6, 5), Weight(3, 1, 3, 3), conv(groups=3), bias(3), choice=per_tensor, integers=0)
-    product(add, "conv2d_transposed", T(F32, 1, 3, 6, 5), Weight(3, 4, 2, 2, axis=1), conv(stride=2, transposed=True), bias(4), choice=per_tensor, integers=0)
-    product(add, "conv1d", T(F32, 1, 3, 9), Weight(4, 3, 3), conv(spatial=1), bias(4), choice=per_tensor, integers=0)
-    product(add, "conv2d_inputs_scales", T(F32, 1, 3, 6, 5), Weight(4, 3, 3, 3, axis=1), conv(), bias(4), choice=per_tensor, integers=0)
+    product(add, "conv2d_depthwise", real(1, 3, 6, 5), Weight(3, 1, 3, 3), conv(groups=3), bias(3), choice=per_tensor, integers=0)
+    product(add, "conv2d_transposed", real(1, 3, 6, 5), Weight(3, 4, 2, 2, axis=1), conv(stride=2, transposed=True), bias(4), choice=per_tensor, integers=0)
+    product(add, "conv1d", real(1, 3, 9), Weight(4, 3, 3), conv(spatial=1), bias(4), choice=per_tensor, integers=0)
+    product(add, "conv2d_inputs_scales", real(1, 3, 6, 5), Weight(4, 3, 3, 3, axis=1), conv(), bias(4), choice=per_tensor, integers=0)
 
 
 def rows(add, name, choice):
     """Scales for every row, as the delegate has them."""
-    x = T(F32, 6, 8)
+    x = real(6, 8)
     for form in "channel", "four":
         for b in None, bias(5):
             for r in RANGES: product(add, f"{name}_{form}_{'bias' if b else 'plain'}_{r}", x, Weight(5, 8, form=form), linear, b, r, choice)
-        product(add, f"{name}_{form}_range", T(F32, "s0", 8), Weight(5, 8, form=form), linear, bias(5), "relu", choice, where={"s0": (1, 7)})
-        product(add, f"{name}_{form}_ranges", T(F32, "s0", "s1", 8), Weight(5, 8, form=form), linear, bias(5), "relu", choice, where={"s0": (1, 3), "s1": (2, 7)})
-    for sizes in (1,), (7,), (33,), (2, 3), (1, 1), (2, 1, 3): product(add, f"{name}_rows_{sizes}", T(F32, *sizes, 13), Weight(1, 13), linear, bias(1), choice=choice)
-    for k in ([1] if name == "token" else []) + [2, 3, 17, 64]: product(add, f"{name}_inner_{k}", T(F32, 2, k), Weight(9, k), linear, bias(9), choice=choice)
-    for k in 2, 34, 64: product(add, f"{name}_four_{k}", T(F32, 3, k), Weight(9, k, form="four"), linear, bias(9), choice=choice)
-    product(add, f"{name}_four_odd", T(F32, 3, 7), Weight(9, 7, form="four"), linear, bias(9), choice=choice, integers=0)
+        product(add, f"{name}_{form}_range", real("s0", 8), Weight(5, 8, form=form), linear, bias(5), "relu", choice, where={"s0": (1, 7)})
+        product(add, f"{name}_{form}_ranges", real("s0", "s1", 8), Weight(5, 8, form=form), linear, bias(5), "relu", choice, where={"s0": (1, 3), "s1": (2, 7)})
+    for sizes in (1,), (7,), (33,), (2, 3), (1, 1), (2, 1, 3): product(add, f"{name}_rows_{sizes}", real(*sizes, 13), Weight(1, 13), linear, bias(1), choice=choice)
+    for k in ([1] if name == "token" else []) + [2, 3, 17, 64]: product(add, f"{name}_inner_{k}", real(2, k), Weight(9, k), linear, bias(9), choice=choice)
+    for k in 2, 34, 64: product(add, f"{name}_four_{k}", real(3, k), Weight(9, k, form="four"), linear, bias(9), choice=choice)
+    product(add, f"{name}_four_odd", real(3, 7), Weight(9, 7, form="four"), linear, bias(9), choice=choice, integers=0)
     product(add, f"{name}_one_scale", x, Weight(5, 8, form="tensor"), linear, bias(5), choice=choice)
     product(add, f"{name}_unequal_zeros", x, Weight(5, 8, zeros=[0, 1, -2, 0, 3]), linear, bias(5), choice=choice, integers=0)
     product(add, f"{name}_inputs_scales", x, Weight(5, 8, axis=1), linear, bias(5), choice=choice, integers=0)
     for label, low, high in ("positive", 1, 4), ("negative", -4, -1), ("nothing", 0, 0), ("tiny", -1e-3, 1e-3), ("large", -2e4, 2e4):  # zero points at the ends
         product(add, f"{name}_{label}", T(F32, 3, 8, low=low, high=high, den=1 << 20), Weight(5, 8), linear, bias(5), choice=choice, tol=max(EXACT, high * 1e-6))
-    product(add, f"{name}_swapped_rows", T(F32, 2, 8, 3), Weight(5, 8), lambda op, x, w, b: linear(op, x, w, b), bias(5),
+    product(add, f"{name}_swapped_rows", real(2, 8, 3), Weight(5, 8), lambda op, x, w, b: linear(op, x, w, b), bias(5),
             choice=lambda op, x: choice(op, op("aten.permute", x, [0, 2, 1])))
     # Several products of one value, and one product behind the other.
     def three(op, x, *w):
@@ -147,20 +152,20 @@ def groups(add, name, choice):
     for affine in [False, True] if torchao else [False]:
         label = f"{name}_groups_{'affine' if affine else 'decomposed'}"
         for size, k in (32, 64), (32, 96), (64, 64), (64, 128), (32, 32):
-            for b in None, bias(5): product(add, f"{label}_{size}_{k}_{'bias' if b else 'plain'}", T(F32, 3, k), Groups(5, k, size, affine=affine), linear, b, choice=choice)
-        for n in 1, 3, 17: product(add, f"{label}_out_{n}", T(F32, 2, 64), Groups(n, 64, 32, affine=affine), linear, choice=choice)
-        for rows in (1,), (2, 3), (): product(add, f"{label}_rows_{rows}", T(F32, *rows, 64), Groups(5, 64, 32, affine=affine), linear, choice=choice)
-        product(add, f"{label}_relu", T(F32, 3, 64), Groups(5, 64, 32, affine=affine), linear, bias(5), "relu", choice)
-        product(add, f"{label}_range", T(F32, "s0", 64), Groups(5, 64, 32, affine=affine), linear, bias(5), choice=choice, where={"s0": (1, 9)})
+            for b in None, bias(5): product(add, f"{label}_{size}_{k}_{'bias' if b else 'plain'}", real(3, k), Groups(5, k, size, affine=affine), linear, b, choice=choice)
+        for n in 1, 3, 17: product(add, f"{label}_out_{n}", real(2, 64), Groups(n, 64, 32, affine=affine), linear, choice=choice)
+        for rows in (1,), (2, 3), (): product(add, f"{label}_rows_{rows}", real(*rows, 64), Groups(5, 64, 32, affine=affine), linear, choice=choice)
+        product(add, f"{label}_relu", real(3, 64), Groups(5, 64, 32, affine=affine), linear, bias(5), "relu", choice)
+        product(add, f"{label}_range", real("s0", 64), Groups(5, 64, 32, affine=affine), linear, bias(5), choice=choice, where={"s0": (1, 9)})
         # Left to the kernels.
-        for size in 8, 16: product(add, f"{label}_{size}", T(F32, 3, 64), Groups(5, 64, size, affine=affine), linear, bias(5), choice=choice, integers=0)
-        product(add, f"{label}_zeros", T(F32, 3, 64), Groups(5, 64, 32, zeros=3, affine=affine), linear, bias(5), choice=choice, integers=0)
-        product(add, f"{label}_bytes", T(F32, 3, 64), Groups(5, 64, 32, bits=8, affine=affine), linear, bias(5), choice=choice, integers=0, tol=1e-3)
+        for size in 8, 16: product(add, f"{label}_{size}", real(3, 64), Groups(5, 64, size, affine=affine), linear, bias(5), choice=choice, integers=0)
+        product(add, f"{label}_zeros", real(3, 64), Groups(5, 64, 32, zeros=3, affine=affine), linear, bias(5), choice=choice, integers=0)
+        product(add, f"{label}_bytes", real(3, 64), Groups(5, 64, 32, bits=8, affine=affine), linear, bias(5), choice=choice, integers=0, tol=1e-3)
 
 
 def alike(add):
     """What looks like it: the delegate has 8 bits for each row, of that value alone."""
-    x, w = T(F32, 6, 8), Weight(5, 8)
+    x, w = real(6, 8), Weight(5, 8)
 
     def other(*args, **how):
         product(*args, **{"integers": None, **how})
@@ -187,7 +192,7 @@ def alike(add):
             choice=lambda op, x: through(op, x, *chosen(op, x, -128, 127), z2=chosen(op, op("aten.mul.Tensor", x, x), -128, 127)[1]))
     other(add, "alike_swapped_zero", x, w, linear, bias(5),
             choice=lambda op, x: through(op, x, chosen(op, x, -128, 127)[0], chosen(op, op("aten.mul.Tensor", x, x), -128, 127)[1]))
-    other(add, "alike_token_of_image", T(F32, 2, 3, 4, 5), Weight(4, 3, 3, 3), conv(), bias(4), choice=per_token)
+    other(add, "alike_token_of_image", real(2, 3, 4, 5), Weight(4, 3, 3, 3), conv(), bias(4), choice=per_token)
     def used_twice(op, x, w, b):
         v = per_token(op, x)
         return op("aten.linear", v, Weight(5, 8).dequantized(op, w), b), v
@@ -207,8 +212,8 @@ def alike(add):
     other(add, "alike_affine_columns", x, w, linear, bias(5), choice=blocks([6, 1]))
     other(add, "alike_affine_four_bits", x, w, linear, bias(5), choice=blocks([1, 8], low=-8, high=7))
     product(add, "affine_whole", T(F32, 6, 64, values=full(6, 64)), Weight(5, 64), linear, bias(5), choice=blocks([6, 64]))
-    product(add, "affine_symmetric", small(6, 64), Weight(5, 64, scale=0.0004), linear, bias(5), choice=blocks([1, 64], "SYMMETRIC"), tol=OTHER_ROUNDING)
-    product(add, "affine_symmetric_whole", small(6, 64), Weight(5, 64, scale=0.0004), linear, bias(5), choice=blocks([6, 64], "SYMMETRIC"), tol=OTHER_ROUNDING)
+    product(add, "affine_symmetric", small(6, 64), Weight(5, 64, scale=0.00025), linear, bias(5), choice=blocks([1, 64], "SYMMETRIC"), tol=OTHER_ROUNDING)
+    product(add, "affine_symmetric_whole", small(6, 64), Weight(5, 64, scale=0.00025), linear, bias(5), choice=blocks([6, 64], "SYMMETRIC"), tol=OTHER_ROUNDING)
 
 
 def cases(add):
