@@ -1,68 +1,72 @@
 #include <gtest/gtest.h>
 
-#include <edgec/op.h>
-#include "ops/table.h"
-#include "pipeline/pipeline.h"
+#include <set>
 
-// Composite operators that a backend wants to see whole.
-namespace edgec {
+#include "ops/table.h"
+#include "passes/registry.h"
+
+// Composite operators that decomposition leaves to a backend.
+namespace edgec::passes {
 namespace {
 
-class Whole : public Backend {
- public:
-  explicit Whole(size_t min_region) : min_region_(min_region) {}
-  std::string id() const override { return "Whole"; }
-  std::string name() const override { return "whole"; }
-  std::string summary() const override { return ""; }
-  Result<CompileSpecs> parse_options(std::span<const std::pair<std::string, std::string>>) const override { return CompileSpecs{}; }
-  BackendTraits traits(const CompileSpecs&) const override {
-    BackendTraits t;
-    t.min_region = min_region_;
-    return t;
-  }
-  std::vector<std::string> keeps_whole(const CompileSpecs&) const override { return {"aten.silu"}; }
-  std::optional<std::string> refuses(const Method&, const Graph& g, NodeId n, const CompileSpecs&) const override {
-    if (g.node(n).op->name() == "aten.silu" && g.tensor(g.node(n).results[0]).rank() == 1) return std::nullopt;
-    return "it is no silu of a vector";
-  }
-  Result<Payload> preprocess(const Method&, const CompileSpecs&) const override { return Payload{{std::byte{1}}, {}, {}}; }
+std::set<std::string> operators(const Graph& g) {
+  std::set<std::string> out;
+  for (NodeId n = g.first(); n; n = g.next(n)) out.insert(g.node(n).op->name());
+  return out;
+}
 
- private:
-  size_t min_region_;
-};
-
-std::string lowered(size_t min_region) {
+std::unique_ptr<Program> decomposed(PassContext& cx) {
   ops::register_all();
   auto p = parse_program(R"(stage functional
-method @forward(%x: f32[2] = input "x", %y: f32[2, 2] = input "y") {
-  %a = aten.silu(%x) : f32[2]
-  %b = aten.silu(%y) : f32[2, 2]
-  return %a, %b
+method @forward(%x: f32[1, 2, 6, 6] = input "x", %w: f32[4, 2, 3, 3] = parameter "w") {
+  %a = aten.square(%x)
+  %s = aten.silu(%a)
+  %c = aten.conv2d(%s, %w)
+  %m = aten.mish(%c)
+  return %m
 })");
-  EXPECT_TRUE(p);
-  pipeline::Options options;
-  options.verify_every_pass = true;
-  options.partitioners = {std::make_shared<CapabilityPartitioner>(std::make_shared<Whole>(min_region))};
-  pipeline::Outcome out;
-  const Status s = pipeline::lower_to(**p, Stage::Backend, options, out);
-  EXPECT_TRUE(s) << s.failure().message;
-  return print(**p);
+  EXPECT_TRUE(p) << (p ? "" : p.failure().message);
+  if (!p) return nullptr;
+  const Status done = find_pass("decompose")->fn(**p, cx);
+  EXPECT_TRUE(done) << (done ? "" : done.failure().message);
+  return *std::move(p);
 }
 
-TEST(KeepsWhole, TheBackendSeesTheOperator) {
-  const std::string text = lowered(1);
-  EXPECT_NE(text.find("edge.aten.silu(%x)"), std::string::npos) << text;
-  EXPECT_NE(text.find("call_delegate"), std::string::npos) << text;
-  EXPECT_EQ(text.find("aten.silu(%y)"), std::string::npos) << text;  // refused: decomposed at once
+// A backend's answer may depend on the nodes around: it sees what they become, and operands that the graph still has.
+TEST(KeepsWhole, IsAskedWhenAllElseIsExpanded) {
+  PassContext cx;
+  cx.may_keep_whole = {"aten.silu", "aten.mish"};
+  size_t asked = 0;
+  cx.keeps_whole = [&](const Method&, const Graph& g, NodeId n) {
+    ++asked;
+    const auto all = operators(g);
+    EXPECT_EQ(all.count("aten.square") + all.count("aten.conv2d"), 0u);
+    EXPECT_EQ(all.count("aten.convolution"), 1u);
+    const NodeId before = g.value(g.node(n).args[0].value()).def;
+    EXPECT_TRUE(before && !g.node(before).args.empty());
+    return true;
+  };
+  const auto p = decomposed(cx);
+  ASSERT_TRUE(p);
+  EXPECT_EQ(asked, 2u);
+  const auto all = operators(*p->methods[0]->graph);
+  EXPECT_TRUE(all.count("aten.silu") && all.count("aten.mish"));
 }
 
-TEST(KeepsWhole, WhatIsNotTakenInTheEndIsDecomposed) {
-  const std::string text = lowered(2);
-  EXPECT_EQ(text.find("silu("), std::string::npos) << text;
-  EXPECT_EQ(text.find("call_delegate"), std::string::npos) << text;
-  EXPECT_NE(text.find("stage backend"), std::string::npos) << text;
-  EXPECT_NE(text.find("aten.sigmoid(%x)"), std::string::npos) << text;
+TEST(KeepsWhole, WhatIsRefusedIsExpandedAndWhatItBecomesAskedForAgain) {
+  PassContext cx;
+  cx.may_keep_whole = {"aten.mish", "aten.softplus"};
+  std::vector<std::string> asked;
+  cx.keeps_whole = [&](const Method&, const Graph& g, NodeId n) {
+    asked.push_back(g.node(n).op->name());
+    return asked.back() == "aten.softplus";
+  };
+  const auto p = decomposed(cx);
+  ASSERT_TRUE(p);
+  EXPECT_EQ(asked, (std::vector<std::string>{"aten.mish", "aten.softplus"}));
+  const auto all = operators(*p->methods[0]->graph);
+  EXPECT_TRUE(all.count("aten.softplus") && !all.count("aten.mish") && !all.count("aten.silu"));
 }
 
 }  // namespace
-}  // namespace edgec
+}  // namespace edgec::passes
