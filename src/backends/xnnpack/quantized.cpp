@@ -14,13 +14,16 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 
 bool is(const Site& s, NodeId n, std::string_view op) { return n && s.g.node(n).op->name() == op; }
 
+// The delegate refuses others when the program is loaded.
+bool is_scale(float x) { return x > 0 && std::isnormal(x); }
+
 // Scale and zero point of a quantize or dequantize over all of int8.
 std::optional<PerTensor> per_tensor(const Call& c) {
   if (!c.arg("scale").is_number() || c.dtype("dtype", DType::I8) != DType::I8) return std::nullopt;
   if (c.integer("quant_min") != -128 || c.integer("quant_max") != 127) return std::nullopt;
   const double scale = c.number("scale");
   const int64_t zero = c.integer("zero_point");
-  if (!(scale > 0) || !std::isfinite(scale) || zero < -128 || zero > 127) return std::nullopt;
+  if (!is_scale(static_cast<float>(scale)) || zero < -128 || zero > 127) return std::nullopt;
   return PerTensor{static_cast<float>(scale), static_cast<int32_t>(zero)};
 }
 
@@ -49,7 +52,7 @@ std::optional<QuantizedWeight> with_scales(const Site& s, const Call& c, const c
   w.numbers = data;
   const auto count = static_cast<size_t>(scales->numel());
   w.scales = numbers<float>(scales, count);
-  if (std::any_of(w.scales.begin(), w.scales.end(), [](float x) { return !(x > 0) || !std::isfinite(x); })) return std::nullopt;
+  if (!std::all_of(w.scales.begin(), w.scales.end(), is_scale)) return std::nullopt;
   w.zero_points = numbers<int64_t>(zeros, count);
   const auto low = c.op().schema().find("quant_min") >= 0 && c.has("quant_min") ? c.integer("quant_min") : -128;
   w.four_bits = low == -8;
@@ -78,7 +81,7 @@ std::optional<QuantizedWeight> weight_of_quantized(const Site& s, ValueId v) {
   if (!data || data->dtype != DType::I8) return std::nullopt;
   const Site at{s.m, s.g, def, s.options};
   if (op == kNs + "dequantize_per_tensor") {
-    if (!c.arg("scale").is_number() || !(c.number("scale") > 0) || !std::isfinite(c.number("scale"))) return std::nullopt;
+    if (!c.arg("scale").is_number() || !is_scale(static_cast<float>(c.number("scale")))) return std::nullopt;
     QuantizedWeight w;
     w.numbers = *data;
     w.scales = {static_cast<float>(c.number("scale"))};
@@ -293,6 +296,20 @@ Form rows_of(Lowering& l, const Form& f) {
   return f.order.back() == rank - 1 ? f : Form{l.transposed(f.id, f.order, plain_order(rank)), plain_order(rank)};
 }
 
+// Whether the delegate has the product of such numbers: a step of operand and weight is below 256 of the result, and a scale itself, and
+// sums that begin with the bias stay within 32 bits.
+bool takes_scales(const QuantizedWeight& w, const TensorData* bias, const PerTensor& x, const PerTensor& to) {
+  constexpr double kMostSteps = 1 << 30;
+  const std::vector<double> summands = bias ? numbers<double>(bias, static_cast<size_t>(bias->numel())) : std::vector<double>{0};
+  const size_t count = std::max(w.scales.size(), summands.size());
+  for (size_t i = 0; i < count; ++i) {
+    const float step = x.scale * w.scales[w.scales.size() == 1 ? 0 : i];
+    const double summand = summands[summands.size() == 1 ? 0 : i];
+    if (!is_scale(step) || !(step / to.scale < 256) || !(std::abs(summand) / static_cast<double>(step) <= kMostSteps)) return false;
+  }
+  return true;
+}
+
 bool by_channel(const QuantizedWeight& w) { return symmetric(w) && (w.per_tensor || w.axis == 0) && w.group_size == 0 && !w.four_bits; }
 
 }  // namespace
@@ -321,7 +338,8 @@ bool lower_quantized_linear(Lowering& l, const Site& s) {
   const auto to = requantized(l, s, y);
   const auto x = l.quantized(c.value("input"));
   if (!x && lower_product_with_integers(l, c.value("input"), y, w, c.has("bias") ? s.constant("bias") : nullptr)) return true;
-  if (!s.options.static_quant || !x || !to || !by_channel(w)) return false;
+  if (!s.options.static_quant || !x || !to || !by_channel(w) || !takes_scales(w, s.constant("bias"), quant_of(l, x->id), to->to))
+    return false;
   const Form f = rows_of(l, *x);
   Dims sizes = l.dims(f.id);
   sizes.back() = Dim(int64_t{n});
@@ -348,6 +366,7 @@ bool lower_quantized_conv(Lowering& l, const Site& s) {
   const auto x = l.quantized(c.value("input"));
   if (!s.options.static_quant || !x || !to || !symmetric(w) || w.group_size > 0 || w.four_bits) return false;
   if (!w.per_tensor && (transposed ? w.axis != 1 || c.integer("groups", 1) > 1 : w.axis != 0)) return false;
+  if (!takes_scales(w, s.constant("bias"), quant_of(l, x->id), to->to)) return false;
   const Padded padded = without_pad(l, c, *x);
   const Id image = image_of(l, padded.form);
   const Id bias = c.has("bias") ? integer_bias(l, *s.constant("bias"), quant_of(l, image).scale, w) : kNone;

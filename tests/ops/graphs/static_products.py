@@ -90,6 +90,19 @@ def convolutions(add):
     product(add, "transposed_1d", T(F32, 1, 3, 6), Weight(3, 4, 3, axis=1), conv(stride=2, transposed=True, spatial=1), bias(4))
     product(add, "inputs_scales", image, Weight(4, 3, 3, 3, axis=1), conv(), bias(4), integers=0)
     product(add, "unequal_zeros", image, Weight(4, 3, 3, 3, zeros=[0, 1, 0, -1]), conv(), bias(4), integers=0)
+    # Beyond what the delegate has: floats.
+    for label, at, to in ("coarse", (0.03, 5), (1e-6, 0)), ("tiny", (1e-40, 5), (0.15, 2)), ("tiny_result", (0.03, 5), (1e-40, 2)), ("tiny_product", (1e-37, 0), (1e-37, 2)):
+        for form in "tensor", "channel":
+            how = {"at": at, "to": to, "integers": 0}
+            product(add, f"scales_linear_{form}_{label}", T(F32, 3, 8), Weight(5, 8, form=form), linear, bias(5), **how, weights=int(label == "tiny"))
+            product(add, f"scales_conv2d_{form}_{label}", image, Weight(4, 3, 3, 3, form=form), conv(), bias(4), **how)
+            product(add, f"scales_depthwise_{form}_{label}", image, Weight(3, 1, 3, 3, form=form), conv(groups=3), bias(3), **how)
+            product(add, f"scales_transposed_{form}_{label}", image, Weight(3, 4, 2, 2, form=form, axis=1), conv(transposed=True), bias(4), **how)
+    huge = lambda n: T(F32, n, values=[1e8, -1e8, 1e6, -1e6, 0.5][:n], weight=True)
+    product(add, "scales_linear_bias", T(F32, 3, 8), Weight(5, 8), linear, huge(5), integers=0)
+    product(add, "scales_conv2d_bias", image, Weight(4, 3, 3, 3), conv(), huge(4), integers=0)
+    product(add, "scales_fine", T(F32, 3, 8), Weight(5, 8), linear, bias(5), to=(2e-5, 0))
+    product(add, "scales_apart", T(F32, 3, 8), Weight(5, 8), linear, bias(5), at=(1e-7, 0), to=(10.0, 0))
     for sides in [1, 1, 1, 1], [0, 2, 1, 0]:
         product(add, f"padded_before_{sides}", image, Weight(4, 3, 3, 3),
                 lambda op, x, w, b, sides=sides: conv()(op, rounded(op, op("aten.constant_pad_nd", x, sides, 0.0), 0.03, 5), w, b), bias(4))

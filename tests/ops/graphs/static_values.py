@@ -64,6 +64,7 @@ def means(add):
     for zero in ENDS: mean(f"zero_{zero}", image, [2, 3], True, (0.03, zero), (0.031, zero))
     mean("large", T(F32, 1, 2, 15, 17), [2, 3], True)
     mean("layout", T(F32, 2, 3, 4, 5, order="cl"), [2, 3], True)
+    for label, at, to in ("fine", (0.03, 5), (1.1e-6, 0)), ("apart", (1e-7, 0), (10.0, 0)): mean(label, image, [2, 3], True, at, to)
     mean("rows", T(F32, 3, 8), [1], True, integers=0)
     add("adaptive", lambda op, x: rounded(op, op("aten.adaptive_avg_pool2d", rounded(op, x, 0.03, 5), [1, 1]), 0.023, -3), image, step=0.023, integers=1)
     add("adaptive_halves", lambda op, x: rounded(op, op("aten.adaptive_avg_pool2d", rounded(op, x, 0.03, 5), [2, 1]), 0.023, -3), image, step=0.023, integers=0)
