@@ -28,8 +28,8 @@ bool fold_into_product(Lowering&, const Site&);
 struct QuantizedWeight {
   TensorData numbers;  // i8
   std::vector<float> scales;
-  std::vector<int64_t> zero_points;
-  size_t axis = 0;  // of the scales, when there are several
+  std::vector<double> zero_points;  // those of groups may lie between numbers
+  size_t axis = 0;                  // of the scales, when there are several
   bool per_tensor = false;
   int64_t group_size = 0;  // along the last dim; 0: one scale a channel
   bool four_bits = false;  // numbers from -8 to 7

@@ -32,12 +32,7 @@ std::vector<T> numbers(const TensorData* data, size_t count) {
   std::vector<T> out(count, T{0});
   if (!data) return out;
   const std::vector<std::byte> bytes = gather(*data);
-  for (size_t i = 0; i < count; ++i) {
-    if constexpr (std::is_floating_point_v<T>)
-      out[i] = static_cast<T>(read_element(bytes, data->dtype, static_cast<int64_t>(i)));
-    else
-      out[i] = static_cast<T>(read_integer(bytes, data->dtype, static_cast<int64_t>(i)));
-  }
+  for (size_t i = 0; i < count; ++i) out[i] = static_cast<T>(read_element(bytes, data->dtype, static_cast<int64_t>(i)));
   return out;
 }
 
@@ -53,7 +48,7 @@ std::optional<QuantizedWeight> with_scales(const Site& s, const Call& c, const c
   const auto count = static_cast<size_t>(scales->numel());
   w.scales = numbers<float>(scales, count);
   if (!std::all_of(w.scales.begin(), w.scales.end(), is_scale)) return std::nullopt;
-  w.zero_points = numbers<int64_t>(zeros, count);
+  w.zero_points = numbers<double>(zeros, count);
   const auto low = c.op().schema().find("quant_min") >= 0 && c.has("quant_min") ? c.integer("quant_min") : -128;
   w.four_bits = low == -8;
   return w;
@@ -85,7 +80,7 @@ std::optional<QuantizedWeight> weight_of_quantized(const Site& s, ValueId v) {
     QuantizedWeight w;
     w.numbers = *data;
     w.scales = {static_cast<float>(c.number("scale"))};
-    w.zero_points = {c.integer("zero_point")};
+    w.zero_points = {static_cast<double>(c.integer("zero_point"))};
     w.per_tensor = true;
     return w;
   }
@@ -122,14 +117,14 @@ TensorData dequantized(const QuantizedWeight& w) {
   const int64_t count = w.numbers.numel(), channels = w.numbers.sizes.empty() ? 1 : w.numbers.sizes[w.axis];
   for (int64_t i = 0; i < count; ++i) {
     const auto at = static_cast<size_t>(w.per_tensor ? 0 : w.group_size > 0 ? i / w.group_size : i / inner % channels);
-    const auto number = read_integer(from, DType::I8, i) - w.zero_points[at];
+    const double number = static_cast<double>(read_integer(from, DType::I8, i)) - w.zero_points[at];
     append_element(to, DType::F32, static_cast<double>(static_cast<float>(number) * w.scales[at]));
   }
   return make_tensor_data(DType::F32, w.numbers.sizes, std::move(to));
 }
 
 bool symmetric(const QuantizedWeight& w) {
-  return std::all_of(w.zero_points.begin(), w.zero_points.end(), [](int64_t z) { return z == 0; });
+  return std::all_of(w.zero_points.begin(), w.zero_points.end(), [](double z) { return z == 0; });
 }
 
 QuantizedWeight by_channels(QuantizedWeight w) {
@@ -150,6 +145,12 @@ std::vector<NodeId> users(const Graph& g, ValueId v, bool& is_output) {
 }
 
 namespace {
+
+// What the weight's range says; nothing makes its numbers keep it.
+bool fits_four_bits(const TensorData& numbers) {
+  const std::vector<std::byte> all = gather(numbers);
+  return std::all_of(all.begin(), all.end(), [](std::byte b) { return static_cast<unsigned>(static_cast<int8_t>(b) + 8) < 16u; });
+}
 
 // Two numbers a byte, the first below, each plus 8.
 TensorData packed_four_bits(const TensorData& numbers) {
@@ -332,7 +333,11 @@ bool lower_quantized_linear(Lowering& l, const Site& s) {
   if (const auto floats = dynamic_operand(s)) {
     const Form f = rows_of(l, l.form(*floats));
     const Id bias = c.has("bias") ? l.constant(*s.constant("bias")) : kNone;
-    l.bind(y, l.fully_connected(l.quantized_rows(f.id, 1), integer_weight(l, by_channels(w), w.numbers, 0), bias, n), f.order);
+    QuantizedWeight numbers = by_channels(w);
+    numbers.four_bits = w.four_bits && fits_four_bits(w.numbers);
+    const bool integers = w.group_size == 0 || numbers.four_bits;
+    const Id weight = integers ? integer_weight(l, numbers, w.numbers, 0) : l.constant(dequantized(w));
+    l.bind(y, l.fully_connected(integers ? l.quantized_rows(f.id, 1) : f.id, weight, bias, n), f.order);
     return true;
   }
   const auto to = requantized(l, s, y);

@@ -216,7 +216,24 @@ def alike(add):
     product(add, "affine_symmetric_whole", small(6, 64), Weight(5, 64, scale=0.00025), linear, bias(5), choice=blocks([6, 64], "SYMMETRIC"), tol=OTHER_ROUNDING)
 
 
+def beyond(add):
+    """Weights whose numbers do not keep the range that they are said to have, scales that bfloat16 does not hold, zero points between numbers."""
+    w = Weight(5, 8, form="four")
+    w.numbers = T(I8, 5, 8, low=-100, high=100, weight=True)
+    product(add, "beyond_four_bits", real(6, 8), w, linear, bias(5))
+    g = Groups(5, 64, 32)
+    g.numbers, g.scales = T(I8, 5, 64, low=-100, high=100, weight=True), T(F32, 5, 2, low=0.0002, high=0.0005, den=1 << 24, weight=True)
+    product(add, "beyond_groups", small(6, 64), g, linear, bias(5), tol=OTHER_ROUNDING, integers=0)
+    g = Groups(5, 64, 32)
+    g.scales = T(F32, 5, 2, low=0.005, high=0.01, den=1 << 24, weight=True)
+    product(add, "fine_group_scales", small(6, 64), g, linear, bias(5), tol=OTHER_ROUNDING)
+    g = Groups(5, 64, 32)
+    g.zeros = T(F32, 5, 2, low=-2, high=2, den=4, weight=True)
+    product(add, "zeros_between", real(6, 64), g, linear, bias(5), integers=0)
+
+
 def cases(add):
+    beyond(add)
     whole_tensor(add)
     for name, choice in ("token", per_token), ("affine", affine):
         if name == "affine" and not torchao: continue
