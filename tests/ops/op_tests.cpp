@@ -134,7 +134,10 @@ std::string difference(const Case& c, const Expected& want, const runtime::Value
   return close(number, want.number, {1e-6, 0}) ? "" : fmt::format("{} instead of {}", number, want.number);
 }
 
-bool is_xnnpack(const Options& asked) { return asked.partitioner && asked.partitioner->backend()->name() == "xnnpack"; }
+// With nothing that it takes by default left out.
+bool is_whole_xnnpack(const Options& asked) {
+  return asked.partitioner && asked.partitioner->backend()->name() == "xnnpack" && asked.partitioner->compile_specs().empty();
+}
 
 // The program of a case with its delegates; null when it cannot be lowered.
 std::unique_ptr<Program> delegated_program(const Case& c, const Options& asked) {
@@ -183,7 +186,7 @@ std::pair<int, int> integer_operators(const xnnpack::Net& net) {
 
 // What is wrong with how the delegate computes a case; results alone do not tell integers from floats that they are turned to.
 std::string other_kernels(const Case& c, const Options& asked) {
-  if (!c.integers || !is_xnnpack(asked)) return {};
+  if (!c.integers || !is_whole_xnnpack(asked)) return {};
   const auto program = delegated_program(c, asked);
   if (!program) return "it does not reach the backend";
   int integers = 0, weights = 0;
@@ -301,7 +304,7 @@ size_t report_unproven(const std::vector<Case>& cases) {
 // Rows of the XNNPACK backend's table that too few cases bring into a delegate: nothing shows that they compute what torch does.
 size_t report_untaken(const std::vector<Case>& cases, const Options& asked) {
   constexpr size_t kLeast = 3;
-  if (!is_xnnpack(asked)) return 0;
+  if (!is_whole_xnnpack(asked)) return 0;
   std::map<std::string, size_t> count;
   for (const Case& c : cases)
     for (const std::string& op : taken(c, asked)) ++count[op];
@@ -350,10 +353,27 @@ int run(const Options& options) {
   return count + unproven == 0 && !cases.empty() ? 0 : 1;
 }
 
+// NAME[,key=value...]; null: not one.
+std::shared_ptr<const Partitioner> partitioner_of(std::string_view text) {
+  backends::register_all();
+  std::vector<std::pair<std::string, std::string>> options;
+  const std::string_view name = text.substr(0, text.find(','));
+  for (text.remove_prefix(name.size()); !text.empty();) {
+    text.remove_prefix(1);
+    const std::string_view option = text.substr(0, text.find(',')), key = option.substr(0, option.find('='));
+    options.emplace_back(key, option.substr(std::min(key.size() + 1, option.size())));
+    text.remove_prefix(option.size());
+  }
+  const auto backend = Extensions::global().find_backend(name);
+  if (!backend) return nullptr;
+  auto specs = backend->parse_options(options);
+  return specs ? std::make_shared<CapabilityPartitioner>(backend, *std::move(specs)) : nullptr;
+}
+
 }  // namespace
 }  // namespace edgec::op_tests
 
-// edgec_op_tests [-j N] [--programs] [--verify-passes] [--backend NAME] [--only SUBSTRING|NAME$]... FILE.cases... | FOLDER
+// edgec_op_tests [-j N] [--programs] [--verify-passes] [--backend NAME[,key=value...]] [--only SUBSTRING|NAME$]... FILE.cases... | FOLDER
 int main(int argc, char** argv) {
   edgec::op_tests::Options options;
   for (int i = 1; i < argc; ++i) {
@@ -365,10 +385,8 @@ int main(int argc, char** argv) {
     else if (a == "--programs")
       options.print_programs = true;
     else if (a == "--backend" && i + 1 < argc) {
-      edgec::backends::register_all();
-      const auto backend = edgec::Extensions::global().find_backend(argv[++i]);
-      if (!backend) return 2;
-      options.partitioner = std::make_shared<edgec::CapabilityPartitioner>(backend);
+      options.partitioner = edgec::op_tests::partitioner_of(argv[++i]);
+      if (!options.partitioner) return 2;
     } else if (a == "--verify-passes")
       options.verify_passes = true;
     else if (std::filesystem::is_directory(a)) {
