@@ -338,7 +338,9 @@ TEST(XnnpackReasons, EveryOneHasACase) {
   for (const auto& entry : std::filesystem::directory_iterator(folder))
     if (entry.path().extension() == ".cpp")
       for (const std::string& reason : reasons_in(entry.path())) places[reason].push_back(entry.path().filename().string());
-  for (const auto& [reason, files] : places) {
+  for (const auto& place : places) {
+    const std::string& reason = place.first;
+    const std::vector<std::string>& files = place.second;
     const auto count =
         static_cast<size_t>(std::count_if(texts.begin(), texts.end(), [&](const std::string& t) { return says(t, reason); }));
     EXPECT_GE(count, files.size()) << files.front() << ": fewer calls are refused than places say \"" << reason << '"';
