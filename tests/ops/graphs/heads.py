@@ -19,7 +19,7 @@ def attention(op, q, k, v, *more, **named):
     return op("aten.scaled_dot_product_attention", q, k, v, *more, **named)
 
 
-def self_attention(add, name, heads=2, size=4, values=None, mask=None, seen=None, scale=None, products=True, masks=(), **more):
+def self_attention(add, name, heads=2, size=4, values=None, mask=None, seen=None, scale=None, causal=False, products=True, masks=(), **more):
     """Projections, attention by heads, a projection. `mask(op, m)`: what attention gets of the mask operand."""
     values = values or size
     d, dv, n = heads * size, heads * values, 6
@@ -32,7 +32,7 @@ def self_attention(add, name, heads=2, size=4, values=None, mask=None, seen=None
         if not products: made = [op("aten.relu", y) for y in made]
         parts = [split(op, y, heads, e) for y, e in zip(made, (size, size, values))]
         named = {"scale": scale} if scale else {}
-        y = attention(op, *parts, *([mask(op, m)] if m else []), **named)
+        y = attention(op, *parts, mask(op, m) if m else None, 0.0, causal, **named)
         return op("aten.linear", join(op, y, dv), *o)
 
     out = T(F32, 5, dv, low=-1, high=1, weight=True), T(F32, 5, low=-1, high=1, weight=True)
@@ -63,6 +63,11 @@ def beside_two_ranges(add):
         self_attention(add, f"nothing_seen_{label}", mask=wide, masks=[T(BOOL, "s0", "s1", "s1", low=0, high=0)], products=products)
         self_attention(add, f"bool_columns_{label}", mask=lambda op, m: op("aten.unsqueeze", op("aten.unsqueeze", m, 1), 1), masks=[T(BOOL, "s0", "s1")], products=products)
 
+        self_attention(add, f"mask_of_heads_{label}", mask=whole, masks=[add_mask("s0", 2, "s1", "s1")], products=products)
+        self_attention(add, f"mask_with_ones_{label}", mask=lambda op, m: op("aten.unsqueeze", op("aten.unsqueeze", m, 0), 0), masks=[add_mask("s1", "s1", specials=[inf])],
+                       products=products)
+        self_attention(add, f"mask_of_one_row_{label}", mask=whole, masks=[add_mask(1, "s1")], products=products)
+        self_attention(add, f"causal_{label}", causal=True, products=products)
     # Heads of queries over keys and values of another length; nothing else beside.
     def cross(op, q, k, v, m=None):
         y = attention(op, split(op, q, 2, 4), split(op, k, 2, 4, t=Sym("s2")), split(op, v, 2, 4, t=Sym("s2")), *([m] if m else []))
@@ -71,6 +76,12 @@ def beside_two_ranges(add):
     keys = T(F32, "s0", "s2", 8)
     add("cross", cross, T(F32, "s0", "s1", 8), keys, keys, **other)
     add("cross_mask", cross, T(F32, "s0", "s1", 8), keys, keys, T(F32, "s1", "s2", specials=[inf]), **other)
+    # Heads of queries that share those of keys and values, as decoders have them.
+    def grouped(op, q, k, v, m):
+        k, v = [op("aten.expand", op("aten.unsqueeze", split(op, x, 2, 4), 2), [Sym("s0"), 2, 2, Sym("s1"), 4]) for x in (k, v)]
+        k, v = [op("aten.reshape", op("aten.clone", x), [Sym("s0"), 4, Sym("s1"), 4]) for x in (k, v)]
+        return join(op, attention(op, split(op, q, 4, 4), k, v, op("aten.unsqueeze", m, 1)), 16)
+    add("decoder", grouped, T(F32, "s0", "s1", 16), T(F32, "s0", "s1", 8), T(F32, "s0", "s1", 8), T(BOOL, "s0", "s1", "s1"), where=DYNAMIC, sizes=FIXED, tol=TOL)
     # The same value for all three, and two attentions behind each other under one mask.
     add("one_value", lambda op, x: join(op, attention(op, *[split(op, x, 2, 4)] * 3), 8), T(F32, "s0", "s1", 8), where=DYNAMIC, sizes=FIXED, tol=TOL)
     def layers(op, x, m, *w):
