@@ -191,6 +191,7 @@ class Writer:
     def _graph(self, name, body, operands, where, sizes, tol, step, refused, integers, weights):
         operands = copied(operands)
         specs = list(flat_tensors(operands))
+        name = name.replace(" ", "")
         n = self.names[("graph", name)] = self.names.get(("graph", name), 0) + 1
         name += f"~{n}" if n > 1 else ""
         calls = []

@@ -102,7 +102,7 @@ def convolutions(add):
     product(add, "scales_linear_bias", T(F32, 3, 8), Weight(5, 8), linear, huge(5), integers=0)
     product(add, "scales_conv2d_bias", image, Weight(4, 3, 3, 3), conv(), huge(4), integers=0)
     product(add, "scales_fine", T(F32, 3, 8), Weight(5, 8), linear, bias(5), to=(2e-5, 0))
-    product(add, "scales_apart", T(F32, 3, 8), Weight(5, 8), linear, bias(5), at=(1e-7, 0), to=(10.0, 0))
+    product(add, "scales_apart", T(F32, 3, 8), Weight(5, 8), linear, bias(5, 0.1), at=(1e-7, 0), to=(10.0, 0))
     for sides in [1, 1, 1, 1], [0, 2, 1, 0]:
         product(add, f"padded_before_{sides}", image, Weight(4, 3, 3, 3),
                 lambda op, x, w, b, sides=sides: conv()(op, rounded(op, op("aten.constant_pad_nd", x, sides, 0.0), 0.03, 5), w, b), bias(4))

@@ -17,9 +17,9 @@ def binary(add, name, op_name, a, b, at=(0.03, 5), other=(0.05, -7), to=(0.07, 2
 def binaries(add):
     for short, op_name in ("add", "aten.add.Tensor"), ("sub", "aten.sub.Tensor"), ("mul", "aten.mul.Tensor"):
         mul = short == "mul"
-        to = (0.15, 2) if mul else (0.07, 2)
+        to = (0.1513, 2) if mul else (0.07, 2)
         for r in RANGES: binary(add, f"{short}_{r}", op_name, T(F32, 3, 5), T(F32, 3, 5), to=to, between=r)
-        binary(add, f"{short}_equal", op_name, T(F32, 2, 9), T(F32, 2, 9), (0.05, 0), (0.05, 0), (0.05, 0))
+        binary(add, f"{short}_equal", op_name, T(F32, 2, 9), T(F32, 2, 9), (0.05, 0), (0.05, 0), (0.0513 if mul else 0.05, 0))
         for za in ENDS:
             for zb in ENDS: binary(add, f"{short}_zeros_{za}_{zb}", op_name, T(F32, 3, 5), T(F32, 3, 5), (0.03, za), (0.03, zb), (to[0], -za - 1))
         for n in 1, 2, 17, 64: binary(add, f"{short}_size_{n}", op_name, T(F32, n), T(F32, n), to=to)
@@ -41,8 +41,8 @@ def binaries(add):
     def residual(op, x, y):
         a, b = rounded(op, x, 0.03, 5), rounded(op, y, 0.05, -7)
         s = rounded(op, op("aten.add.Tensor", a, b), 0.07, 2)
-        return rounded(op, op("aten.mul.Tensor", s, a), 0.15, 1), s
-    add("residual", residual, T(F32, 3, 5), T(F32, 3, 5), step=0.15, integers=2)
+        return rounded(op, op("aten.mul.Tensor", s, a), 0.1513, 1), s
+    add("residual", residual, T(F32, 3, 5), T(F32, 3, 5), step=0.1513, integers=2)
     add("swapped", lambda op, x, y: rounded(op, op("aten.add.Tensor", rounded(op, op("aten.permute", x, [1, 0]), 0.03), rounded(op, y, 0.05)), 0.07),
         T(F32, 5, 3), T(F32, 3, 5), step=0.07, integers=1)
 
