@@ -10,6 +10,7 @@
 #include <edgec/op.h>
 #include "emit/constants.h"
 #include "emit/delegates.h"
+#include "emit/tensors.h"
 #include "memory/storage.h"
 
 namespace edgec::emit {
@@ -37,6 +38,7 @@ class MethodEmitter {
         g_(*m.graph),
         storage_(*m.graph),
         shown_(memory::views_for_delegates(*m.graph, storage_)),
+        same_(tensors_of(*m.graph, storage_, shown_)),
         constants_(constants),
         states_(states),
         delegates_(delegates) {}
@@ -128,6 +130,7 @@ class MethodEmitter {
   Result<int32_t> tensor_value(ValueId v) {
     // A write gives its target; a static view of planned memory is a tensor of its own at the same place.
     while (g_.value(v).def && g_.node(g_.value(v).def).op->schema().mutates()) v = g_.node(g_.value(v).def).args[0].value();
+    v = same_[v.index];
     auto [it, fresh] = values_.try_emplace(v, 0);
     if (!fresh) return it->second;
     const Value& value = g_.value(v);
@@ -450,7 +453,8 @@ class MethodEmitter {
   const Method& m_;
   const Graph& g_;
   const memory::Storage storage_;
-  const std::vector<bool> shown_;  // views that are instructions where they would be free
+  const std::vector<bool> shown_;    // views that are instructions where they would be free
+  const std::vector<ValueId> same_;  // by value: the one whose tensor of the program it is
   std::vector<Open> open_;
   std::unordered_set<ValueId> grows_;  // written row by row, which sets the size each time
   ConstantPool &constants_, &states_;

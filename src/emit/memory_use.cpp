@@ -198,10 +198,11 @@ class Liveness {
     if (c.args.empty()) return;
     if (is_operator(c, "executorch_prim::et_copy_index") && c.args.size() > 2) return write_row(c.args[0], c.args[1], now);
     const int32_t result = c.args.back();
-    std::set<int32_t> results{result};
+    std::set<int32_t> results;
     for_tensors(result, [&](int32_t v) { results.insert(v); });
     size_t n = c.args.size() - 1;
-    while (n > 0 && results.contains(c.args[n - 1])) --n;  // the out arguments
+    for (size_t outs = results.size(); n > 0 && outs > 0 && results.contains(c.args[n - 1]); --outs)
+      --n;  // each once; the same may be read
     for (size_t i = 0; i < n; ++i) read(c.args[i], now);
     const Value* x = value(result);
     const auto* t = x ? std::get_if<Tensor>(x) : nullptr;

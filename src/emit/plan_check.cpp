@@ -154,7 +154,7 @@ class PlanCheck {
     }
     find_delegate_outputs();
     find_jumps();
-    find_last_reads();
+    find_reads();
   }
 
   // The arguments of a delegate are its inputs, then its outputs, without a mark. An output is new to the method.
@@ -181,10 +181,19 @@ class PlanCheck {
     }
   }
 
-  void find_last_reads() {  // in the order of the list; bindings are not followed
+  void find_reads() {  // in the order of the list; bindings are not followed
     last_read_.resize(plan_.values.size());
-    for (size_t i = 0; i < plan_.instructions.size(); ++i)
-      for (uint32_t v : effects(i).reads) last_read_[v] = i;
+    begins_as_view_.resize(plan_.values.size());
+    std::vector<bool> met(plan_.values.size());
+    for (size_t v = 0; v < met.size(); ++v) met[v] = is_state_[v] || is_input_[v];
+    for (size_t i = 0; i < plan_.instructions.size(); ++i) {
+      const Effects e = effects(i);
+      for (uint32_t v : e.reads) {
+        last_read_[v] = i;
+        if (!met[v]) met[v] = begins_as_view_[v] = true;
+      }
+      for (uint32_t v : e.writes) met[v] = true;
+    }
     for (int32_t o : plan_.outputs)
       for (uint32_t v : tensors(o)) last_read_[v] = plan_.instructions.size();
     for (size_t v = 0; v < last_read_.size(); ++v)
@@ -370,7 +379,7 @@ class PlanCheck {
     if (r.empty()) return;
     // Without a write in this run there is nothing of it to lose: the way leads past a loop that has turns for certain.
     if (decides_ && is_written_[v] && !is_state_[v] && !is_input_[v] && written_at_[v] < run_start_) return;
-    if (has_content_[v]) {
+    if (has_content_[v] && !is_view_again(v)) {
       shadow_.each(r, [&](const Shadow::Piece& p) {
         ++work_;
         if (p.writer != v && !updates(p, v, instruction)) report(v, p.writer, instruction, p.instruction);
@@ -390,6 +399,19 @@ class PlanCheck {
     shadow_.each(r, [&](const Shadow::Piece& p) {
       if (!nested(v, p.writer) && p.time > (dynamic ? newest : oldest)) report(v, p.writer, instruction, p.instruction);
     });
+  }
+
+  // What is a view first and written over then is a view again in the next run, or in the next turn of a loop: nothing that it wrote is
+  // left.
+  bool is_view_again(uint32_t v) {
+    if (!begins_as_view_[v]) return false;
+    ++work_;
+    const bool in_this_run = written_at_[v] >= run_start_;
+    bool all = true;
+    shadow_.each(ranges_[v], [&](const Shadow::Piece& p) {
+      all = all && p.writer != v && (!in_this_run || (p.instruction >= 0 && in_loop_[static_cast<size_t>(p.instruction)]));
+    });
+    return all;
   }
 
   bool nested(uint32_t a, uint32_t b) const { return ranges_[a].contains(ranges_[b]) || ranges_[b].contains(ranges_[a]); }
@@ -423,7 +445,7 @@ class PlanCheck {
   void check_same_instruction(uint32_t out, uint32_t in, bool in_place_ok, int32_t instruction) {
     ++work_;
     const Range &o = ranges_[out], &i = ranges_[in];
-    if (out == in || !o.overlaps(i)) return;
+    if (!o.overlaps(i)) return;
     bool fine = in_place_ok && (o.begin == i.begin || nested(out, in));
     if (fine || !reported_.insert({in, out}).second) return;
     faults_.push_back(fmt::format("{} writes {} over its own input, {}", at(instruction), shown(out), shown(in)));
@@ -457,6 +479,7 @@ class PlanCheck {
   std::vector<bool> is_written_;      // by a kernel or a move
   std::vector<bool> in_loop_;         // instructions
   std::vector<size_t> first_output_;  // of delegate calls
+  std::vector<bool> begins_as_view_;  // what is read before it is written
   std::vector<size_t> last_read_;     // of values: instruction, or their number for the method's end
   std::map<std::pair<size_t, uint32_t>, bool> view_arguments_;
   bool decides_ = false;

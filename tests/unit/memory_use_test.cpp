@@ -92,6 +92,38 @@ TEST(PlanFaults, WhatAListHadIsAnInputOfADelegate) {
   EXPECT_EQ(plan_faults(p), std::vector<std::string>{});
 }
 
+// relu(x) over x, then a product of that: the tensor is read and written by one call.
+TEST(MemoryUse, ATensorThatACallReadsAndWritesIsLiveBefore) {
+  Plan p = chain({floats(4, 0), floats(100, 64)});
+  p.instructions.insert(p.instructions.begin(), KernelCall{0, {0, 0, 0}});
+  EXPECT_EQ(max_live_bytes(p), 16u + 400u);
+  p.inputs = {};  // nothing gives it a content before: live from the first write
+  p.instructions.insert(p.instructions.begin(), KernelCall{0, {1, 1, 1}});
+  EXPECT_EQ(max_live_bytes(p), 400u + 16u);
+}
+
+TEST(PlanFaults, ATensorIsNoResultOfWhatReadsItAgain) {
+  Plan p = chain({floats(4, 0), floats(4, 64)});
+  p.instructions.insert(p.instructions.begin(), KernelCall{0, {0, 0, 0}});
+  EXPECT_EQ(plan_faults(p), std::vector<std::string>{});
+  p.operators[0] = {"aten::mm", "out"};
+  const auto faults = plan_faults(p);
+  ASSERT_EQ(faults.size(), 1u);
+  EXPECT_NE(faults[0].find("writes value 0 (memory 1, bytes 0 to 16) over its own input"), std::string::npos) << faults[0];
+}
+
+// Value 2 is the second half of value 1, first as a view of it, then with a content of its own; so in each run.
+TEST(PlanFaults, AViewMayBeWrittenOver) {
+  Plan p = chain({floats(8, 0), floats(8, 64)});
+  p.values.emplace_back(floats(4, 80));
+  p.instructions.push_back(KernelCall{0, {2, 2, 2}});
+  p.outputs = {2};
+  EXPECT_EQ(plan_faults(p), std::vector<std::string>{});
+  p.values.emplace_back(floats(4, 80));
+  p.instructions.push_back(KernelCall{0, {0, 3, 3}});  // foreign
+  EXPECT_EQ(plan_faults(p).size(), 1u);
+}
+
 TEST(MemoryUse, BrokenPlansAreAnsweredToo) {
   Plan p = chain({floats(4, 0), floats(4, UINT64_MAX - 3), floats(-1, 0)});
   p.instructions.push_back(KernelCall{7, {-1, 99}});
