@@ -2,7 +2,8 @@
 #include "passes/registry.h"
 
 // %b = aten.clone(%a)   ->   uses of %b become uses of %a, when dtype and sizes agree.
-// A view of a view is a view of the first tensor; likewise for permutations. Permutations of dims of size 1 are views.
+// A view of a view is a view of the first tensor; likewise for permutations. Permutations of dims of size 1 are views. A row of a flipped
+// tensor is a row of the tensor: what only gives such rows goes.
 namespace edgec::passes {
 namespace {
 
@@ -76,10 +77,67 @@ void look_through(Graph& g, NodeId id) {
   n.args[0] = inner.args[0];
 }
 
+// The row that a slice or select takes of its operand along one dim, counted from the front.
+struct Row {
+  NodeId of;  // the operand's definition
+  size_t axis = 0;
+  int64_t index = 0, size = 0;
+};
+std::optional<Row> row_of(const Graph& g, NodeId id) {
+  const Node& n = g.node(id);
+  const bool select = n.op->name() == "aten.select.int";
+  if (!select && n.op->name() != "aten.slice.Tensor") return std::nullopt;
+  const Call c(g, *n.op, n.args);
+  const TensorType& x = c.tensor("self");
+  const auto axis = c.axis("dim", x.rank());
+  const NodeId def = g.value(c.value("self")).def;
+  if (!def || !axis || x.rank() == 0) return std::nullopt;
+  const auto size = x.sizes[*axis].constant();
+  const char* param = select ? "index" : "start";
+  auto index = c.has(param) ? c.dim(param).constant() : std::optional<int64_t>(0);
+  if (!size || !index || (!select && g.tensor(n.results[0]).sizes[*axis] != Dim(1))) return std::nullopt;
+  if (*index < 0) *index += *size;
+  if (*index < 0 || *index >= *size) return std::nullopt;
+  return Row{def, *axis, *index, *size};
+}
+
+// The dim that a node flips, when it is one.
+std::optional<size_t> flipped_dim(const Graph& g, NodeId id) {
+  const Node& n = g.node(id);
+  if (n.op->name() != "aten.flip") return std::nullopt;
+  const Call c(g, *n.op, n.args);
+  const auto axes = c.axes("dims", c.rank("self"));
+  return axes && axes->size() == 1 ? std::optional(axes->front()) : std::nullopt;
+}
+
+// slice(flip(x), i, i + 1) looks through to x, where the flip has no other uses.
+void take_rows_unflipped(Graph& g) {
+  std::vector<uint32_t> other_uses = g.use_counts();
+  std::vector<std::pair<NodeId, Row>> rows;
+  for (NodeId id = g.first(); id; id = g.next(id)) {
+    const auto row = row_of(g, id);
+    if (!row || flipped_dim(g, row->of) != row->axis) continue;
+    --other_uses[g.node(id).args[0].value().index];
+    rows.emplace_back(id, *row);
+  }
+  for (const auto& [id, row] : rows) {
+    Node& n = g.node(id);
+    if (other_uses[n.args[0].value().index] > 0) continue;
+    const int64_t index = row.size - 1 - row.index;
+    const Schema& s = n.op->schema();
+    for (size_t i = 0; i < n.args.size(); ++i) {
+      if (s.params[i].name == "index" || s.params[i].name == "start") n.args[i] = index;
+      if (s.params[i].name == "end") n.args[i] = index + 1;
+    }
+    n.args[0] = g.node(row.of).args[0];
+  }
+}
+
 }  // namespace
 
 Status remove_noop(Program& p, PassContext&) {
   return for_each_graph(p, [](Method&, Graph& g) -> Status {
+    take_rows_unflipped(g);
     Rewriter rw(g);
     for (NodeId id : g.nodes_in_order()) {
       rw.refresh(id);
