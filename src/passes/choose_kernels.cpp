@@ -14,6 +14,9 @@
 // The maxima of such windows, of which nobody asks where they were, need no memory for indices:
 //   %y, %i = aten.max_pool2d_with_indices(%x, [2, 2], ...)   with %x: [1, 8, 6, 6]
 //     ->   %y = aten.amax(aten.view(%x, [1, 8, 3, 2, 3, 2]), [3, 5])
+// Pools of one dim are pools of images one pixel high; as images of one channel each they need no views:
+//   %v = aten.view(%x, [2, 3, 1, 8])  %p = aten.avg_pool2d(%v, [1, 2])  %y = aten.view(%p, [2, 3, 4])
+//     ->   %y = aten.avg_pool2d(%x, [1, 2])
 namespace edgec::passes {
 namespace {
 
@@ -141,11 +144,55 @@ bool choose(Graph& g) {
   return rw.changed();
 }
 
+// The rows that a pool takes as images one pixel high, when nothing but its first result is wanted: [n, c, l] of the view [n, c, 1, l].
+std::optional<ValueId> pooled_rows(const Graph& g, const Node& n, const std::vector<uint32_t>& uses) {
+  const bool finds_most = n.op->name() == "aten.max_pool2d_with_indices";
+  if (!finds_most && n.op->name() != "aten.avg_pool2d") return std::nullopt;
+  const Call c(g, *n.op, n.args);
+  const NodeId def = g.value(c.value("self")).def;
+  if (!def || g.node(def).op->name() != "aten.view" || (finds_most && uses[n.results[1].index] > 0)) return std::nullopt;
+  const ValueId rows = g.node(def).args[0].value();
+  const TensorType &x = g.tensor(rows), &image = c.tensor("self");
+  if (x.rank() != 3 || !x.is_static() || !x.dim_order.empty() || !image.dim_order.empty()) return std::nullopt;
+  if (upper_bound_bytes(x).value_or(0) == 0) return std::nullopt;  // kernels take empty batches of images only
+  if (image.sizes != Dims{x.sizes[0], x.sizes[1], Dim(1), x.sizes[2]}) return std::nullopt;
+  const auto kernel = c.integers("kernel_size", 2), padding = c.integers("padding", 2), stride = c.integers("stride");
+  const bool moves_by_row = stride.empty() || stride[0] == 1;
+  return kernel[0] == 1 && padding[0] == 0 && moves_by_row ? std::optional(rows) : std::nullopt;
+}
+
+bool pool_rows(Graph& g) {
+  Rewriter rw(g);
+  const std::vector<uint32_t> uses = g.use_counts();
+  std::unordered_map<ValueId, ValueId> pooled;  // by the view that stands for the result
+  for (NodeId id : g.nodes_in_order()) {
+    rw.refresh(id);
+    const Node n = g.node(id);
+    if (n.op->name() == "aten.view")
+      if (const auto rows = pooled.find(n.args[0].value()); rows != pooled.end() && g.type(rows->second) == g.type(n.results[0]))
+        rw.replace_node(id, std::array{rows->second});
+    const auto rows = pooled_rows(g, n, uses);
+    if (!rows) continue;
+    Builder b(g, n.loc, id);
+    std::vector<Arg> args = n.args;
+    args[0] = *rows;
+    std::vector<ValueId> made = b.call_all(n.op->name(), args);
+    if (b.failed()) continue;
+    const ValueId image = b.view(made[0], g.tensor(n.results[0]).sizes);
+    pooled[image] = made[0];
+    if (made.size() > 1) rw.replace(n.results[1], made[1]);
+    rw.replace(n.results[0], image);
+  }
+  rw.finish();
+  return rw.changed();
+}
+
 }  // namespace
 
 Status choose_kernels(Program& p, PassContext& cx) {
   bool changed = false;
   EDGEC_TRY_VOID(for_each_graph(p, [&](Method&, Graph& g) -> Status {
+    pool_rows(g);
     changed = choose(g) || changed;
     return {};
   }));
