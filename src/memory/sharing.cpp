@@ -167,6 +167,76 @@ int64_t Sharing::needed_by(NodeId id) const {
   return out + results - (in_place ? aligned(bytes_of(g_, n.results[0])) : 0);
 }
 
+Sharing::NamedByPlace Sharing::named(const Storage& storage) const {
+  NamedByPlace out;
+  const auto name = [&](ValueId v, uint32_t now) {
+    if (!g_.type(v).is_tensor() || piece_of_[v.index] == kNone) return;
+    const auto [root, offset] = storage.of(v);
+    auto& here = out[{root.index, offset}];
+    // The program has one tensor for values of one static type at one place (emit/tensors.h).
+    const auto same = std::ranges::find_if(
+        here, [&](const Named& n) { return n.value == v || (g_.tensor(v).is_static() && same_kind(g_.tensor(n.value), g_.tensor(v))); });
+    if (same == here.end())
+      here.push_back({v, aligned(bytes_of(g_, v)), {now, now}});
+    else
+      same->times.last = now;
+  };
+  for (ValueId v : g_.inputs) name(v, 0);
+  for (NodeId n = g_.first(); n; n = g_.next(n)) {
+    const Node& node = g_.node(n);
+    if (lies_in_place(g_, storage, n) || node.op->name() == "prim.alloc") continue;
+    for (const Arg& a : node.args) for_each_value(a, [&](const ValueId& v) { name(v, live_.position(n)); });
+    for (ValueId r : node.results) name(r, live_.position(n));
+  }
+  for (const Arg& a : g_.outputs) for_each_value(a, [&](const ValueId& v) { name(v, live_.end()); });
+  for (auto& [place, all] : out) {
+    std::ranges::sort(all, {}, [](const Named& n) { return n.times.first; });
+    size_t end = 0;
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (end == 0 || all[i].times.first > all[end - 1].times.last) {
+        all[end++] = all[i];
+        continue;
+      }
+      all[end - 1].bytes = std::max(all[end - 1].bytes, all[i].bytes);
+      all[end - 1].times.last = std::max(all[end - 1].times.last, all[i].times.last);
+    }
+    all.resize(end);
+  }
+  return out;
+}
+
+int64_t Sharing::most_named() const {
+  Timeline time(live_.end() + 1);
+  for (const auto& [place, all] : named(Storage(g_)))
+    for (const Named& n : all) time.add(n.times.first, n.times.last, n.bytes);
+  return std::min(time.most(0, live_.end()), most_live());
+}
+
+Sharing::Unnamed Sharing::unnamed() const {
+  const Storage storage(g_);
+  const NamedByPlace by_place = named(storage);
+  Timeline time(live_.end() + 1);
+  for (const auto& [place, all] : by_place)
+    for (const Named& n : all) time.add(n.times.first, n.times.last, n.bytes);
+  const int64_t most = most_live();
+  uint32_t at = 0;
+  int64_t seen = -1;
+  for (uint32_t t = 0; t <= live_.end(); ++t)
+    if (time_.most(t, t) == most && time.most(t, t) > seen) at = t, seen = time.most(t, t);
+  Unnamed out;
+  for (NodeId n = g_.first(); n; n = g_.next(n))
+    if (live_.position(n) == at) out.at = n;
+  const auto is_at = [&](const Span& s) { return s.first <= at && at <= s.last; };
+  for (const Piece& p : pieces_)
+    for (const Member& m : p.members) {
+      const auto [root, offset] = storage.of(m.value);
+      const auto names = by_place.find({root.index, offset});
+      const bool is_named = names != by_place.end() && std::ranges::any_of(names->second, [&](const Named& n) { return is_at(n.times); });
+      if (!is_named && std::ranges::any_of(m.live, is_at)) out.values.push_back(m.value);
+    }
+  return out;
+}
+
 const std::vector<Sharing::Member>& Sharing::members(ValueId v) const {
   static const std::vector<Member> none;
   return piece_of_[v.index] == kNone ? none : pieces_[piece_of_[v.index]].members;
@@ -219,7 +289,7 @@ bool Sharing::overwrites(const Member& made, const Member& dying) const {
 
 bool Sharing::clash(const Member& a, const Member& b) {
   if (a.end <= b.begin || b.end <= a.begin || !overlap(a.live, b.live)) return false;
-  if (overwrites(b, a) || overwrites(a, b)) return false;
+  if (overwrites(b, a) || overwrites(a, b) || by_rows(a.value, b.value)) return false;
   const Content x = content(a.value), y = content(b.value);
   const int64_t from = std::max(a.begin, b.begin), to = std::min(a.end, b.end);
   const auto known = [&](const Member& m, const Content& c) { return c.begin <= from - m.begin && to - m.begin <= c.end; };
@@ -264,18 +334,21 @@ bool Sharing::put(ValueId inner, ValueId outer, int64_t offset, Relation relatio
   uint32_t in = piece_of_[inner.index], out = piece_of_[outer.index];
   if (in == kNone || out == kNone) return false;
   int64_t shift = begin_[outer.index] + offset - begin_[inner.index];  // of the inner piece in the outer one
+  const bool rows = relation == Relation::Rows;
   if (relation == Relation::Equal && (changes_[inner.index] || changes_[outer.index])) return false;
-  if (in == out) return shift == 0 && relation != Relation::Apart;
+  if (in == out) return shift == 0 && relation != Relation::Apart && !rows;
   if (shift < 0 || (shift == 0 && pieces_[in].stays)) std::swap(in, out), shift = -shift;
   Piece &p = pieces_[out], &q = pieces_[in];
   if (q.stays || (p.limit >= 0 && q.bytes + shift > p.limit)) return false;
 
   const uint32_t own = content(inner).id;
   const Content to = link(inner, outer, offset);
-  const bool joins = relation != Relation::Apart && own != to.id;
+  const bool joins = relation != Relation::Apart && !rows && own != to.id;
   if (joins) assumed_ = own, assumed_to_ = to;
+  if (rows) rows_inner_ = inner, rows_outer_ = outer;
   const bool wrong = conflict(p, q, shift);
   assumed_ = kNone;
+  rows_inner_ = rows_outer_ = {};
   Piece both;
   both.hull = {std::min(p.hull.first, q.hull.first), std::max(p.hull.last, q.hull.last)};
   both.bytes = std::max(p.bytes, q.bytes + shift);

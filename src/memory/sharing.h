@@ -1,6 +1,7 @@
 #pragma once
 #include <edgec/program.h>
 
+#include <map>
 #include <vector>
 
 #include "memory/lifetimes.h"
@@ -17,6 +18,7 @@ bool may_overwrite(const Graph& g, const Node& n, ValueId operand);
 enum class Relation {
   Apart,     // one is dead when the other is written
   Equal,     // they hold the same whenever both are live: a slice, a part of a concatenation, what is copied
+  Rows,      // a loop writes the inner one row by row, each after it has read that row of the outer one last; the caller has seen that
   Assigned,  // the inner one is assigned to the outer one; the caller has seen that nothing reads the outer one while they differ
 };
 
@@ -31,6 +33,15 @@ class Sharing {
   bool put(ValueId inner, ValueId outer, int64_t offset, Relation relation);
   const Liveness& liveness() const { return live_; }
   int64_t most_live() const { return time_.most(0, live_.end()); }  // bytes
+  // Of those, what instructions name: from the first that names a value to the last. What waits in memory under another name is not in it.
+  int64_t most_named() const;
+  // Of the fullest moments the one at which most is named: its node (none: the call or the return), and the values that are live there
+  // without being named.
+  struct Unnamed {
+    NodeId at;
+    std::vector<ValueId> values;
+  };
+  Unnamed unnamed() const;
 
   // A value in a piece of memory.
   struct Member {
@@ -70,11 +81,22 @@ class Sharing {
   int64_t needed_by(NodeId id) const;
   int64_t aligned(int64_t bytes) const { return (bytes + alignment_ - 1) / alignment_ * alignment_; }
   void count(const Piece& p, int sign);
+  // Values by root and offset, with the times from the first instruction that names one to the last; those that overlap are one.
+  struct Named {
+    ValueId value;
+    int64_t bytes = 0;
+    Span times;
+  };
+  using NamedByPlace = std::map<std::pair<uint32_t, int64_t>, std::vector<Named>>;
+  NamedByPlace named(const Storage& storage) const;
 
   Content content(ValueId v);
   Content link(ValueId inner, ValueId outer, int64_t offset);
   bool overwrites(const Member& made, const Member& dying) const;
   bool clash(const Member& a, const Member& b);
+  bool by_rows(ValueId a, ValueId b) const {
+    return rows_inner_ && ((a == rows_inner_ && b == rows_outer_) || (a == rows_outer_ && b == rows_inner_));
+  }
   bool conflict(const Piece& outer, const Piece& inner, int64_t shift);
   bool takes_more(const Piece& outer, const Piece& inner, const Piece& both);
 
@@ -91,6 +113,7 @@ class Sharing {
   std::vector<bool> changes_;       // what loops assign again and again, what delegates take: equal to nothing else
   uint32_t assumed_ = UINT32_MAX;   // a root of that tree that hangs below another one for the time of a question
   Content assumed_to_{};
+  ValueId rows_inner_, rows_outer_;  // for the time of a question: the two that Relation::Rows is about
 };
 
 }  // namespace edgec::memory

@@ -74,7 +74,12 @@ bool same_memory(const Graph& g, const Storage& s, ValueId a, ValueId b) {
 
 bool is_free(const Graph& g, const Storage& s, NodeId id) {
   const Node& n = g.node(id);
-  if (n.results.size() != 1 || !g.value(n.results[0]).place || !is_static_node(g, n)) return false;
+  return n.results.size() == 1 && g.value(n.results[0]).place && lies_in_place(g, s, id);
+}
+
+bool lies_in_place(const Graph& g, const Storage& s, NodeId id) {
+  const Node& n = g.node(id);
+  if (n.results.size() != 1 || !is_static_node(g, n)) return false;
   if (n.op->memory_view) return true;
   if (joins_outermost(g, id)) return is_joined(g, s, n);
   const auto offset = window_offset(g, id);

@@ -27,6 +27,8 @@ bool same_memory(const Graph& g, const Storage& s, ValueId a, ValueId b);
 // Whether the node's result is its operands' memory as it is, so that the node costs nothing: views of static size, and concatenations of
 // what lies there already. Wants a planned graph.
 bool is_free(const Graph& g, const Storage& s, NodeId n);
+// The same before there is a plan, for what passes have put inside each other.
+bool lies_in_place(const Graph& g, const Storage& s, NodeId n);
 // By value: operands of delegates whose memory has more parts than the operand and what it is a view of, or of which the delegate takes
 // several. A program does not say which arguments of a delegate are its inputs; a reader could take such a one for a result in memory that
 // is in use, so the program makes these views by instructions.

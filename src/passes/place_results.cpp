@@ -13,6 +13,7 @@
 // prim.assign(%y, %u)                                   prim.assign(%y, %u)      no instruction: it is there already
 //
 // What a branch or a turn of a loop gives is made in the memory that it is assigned to, unless something reads that memory in between.
+// What a loop stacks row by row lies over what it takes row by row, when each row is read before the new one is written and not afterwards.
 namespace edgec::passes {
 namespace {
 
@@ -32,7 +33,9 @@ class Results {
             if (g_.type(v).is_tensor()) uses_[v].push_back(id);
           });
       if (assigns) assigns_.push_back(id);
+      follow_loops(id);
     }
+    for (const Row& r : written_) place_rows(r);
     for (NodeId id : assigns_) {
       const Node& n = g_.node(id);
       if (!n.args[1].is_value() || !g_.type(n.args[1].value()).is_tensor()) continue;
@@ -44,6 +47,51 @@ class Results {
   }
 
  private:
+  // A node that reads or writes one row of a tensor in a loop.
+  struct Row {
+    NodeId node;
+    ValueId whole;
+    Arg index;
+    size_t flow = 0;  // the stretch between two markers that it is in
+    size_t loop = 0;  // the innermost
+  };
+
+  void follow_loops(NodeId id) {
+    const Node& n = g_.node(id);
+    const std::string& op = n.op->name();
+    if (op == "prim.loop") {
+      open_.push_back(loops_.size());
+      loops_.push_back({id, {}});
+    } else if ((op == "prim.repeat" || op == "prim.repeat_until") && !open_.empty()) {
+      loops_[open_.back()].end = id;
+      open_.pop_back();
+    }
+    flow_ += n.op->schema().ns == "prim" && n.results.empty() && op != "prim.assign";
+    if (open_.empty()) return;
+    if (op == "aten.select.int" && n.args[1] == Arg(0)) read_.push_back({id, n.args[0].value(), n.args[2], flow_, open_.back()});
+    if (op == "executorch_prim.et_copy_index.tensor") written_.push_back({id, n.args[0].value(), n.args[2], flow_, open_.back()});
+  }
+
+  void place_rows(const Row& to) {
+    if (!is_alloc(to.whole)) return;  // written before the loop
+    for (const Row& from : read_)
+      if (is_over(from, to) && sharing_.put(to.whole, from.whole, 0, memory::Relation::Rows)) return;
+  }
+
+  // Whether each turn reads a row of one tensor, then writes that row of the other, and nothing else needs the first one from the loop on.
+  bool is_over(const Row& from, const Row& to) const {
+    const TensorType &x = g_.tensor(from.whole), &y = g_.tensor(to.whole);
+    if (from.flow != to.flow || from.index != to.index || is_alloc(from.whole) || sharing_.in_state(from.whole)) return false;
+    if (!x.is_static() || x.dtype != y.dtype || x.sizes != y.sizes || !x.dim_order.empty() || !y.dim_order.empty()) return false;
+    const memory::Liveness& live = sharing_.liveness();
+    const uint32_t begin = live.position(loops_[to.loop].begin), end = live.position(loops_[to.loop].end);
+    const auto in_loop = [&](NodeId n) { return live.position(n) > begin; };
+    return live.position(from.node) < live.position(to.node) && live.of(from.whole).last <= end &&
+           std::ranges::count_if(uses_.at(from.whole), in_loop) == 1 && uses_between(to.whole, 0, end) == 1;
+  }
+
+  bool is_alloc(ValueId v) const { return g_.value(v).def && g_.node(g_.value(v).def).op->name() == "prim.alloc"; }
+
   // Whether nothing reads the target's memory from when the value is made until it is assigned, and nothing wants the value afterwards.
   bool is_unread(ValueId target, ValueId value, NodeId assignment) const {
     const memory::Liveness& live = sharing_.liveness();
@@ -75,8 +123,16 @@ class Results {
     }));
   }
 
+  struct Loop {
+    NodeId begin, end;
+  };
+
   Graph& g_;
   memory::Sharing sharing_;
+  std::vector<Row> read_, written_;
+  std::vector<Loop> loops_;
+  std::vector<size_t> open_;  // loops
+  size_t flow_ = 0;
   std::vector<NodeId> nodes_;  // by position
   std::vector<NodeId> assigns_;
   ValueMap<std::vector<NodeId>> uses_;  // other than as the target of an assignment

@@ -1,6 +1,8 @@
 #pragma once
 #include <edgec/pass.h>
 
+#include <memory>
+
 #include "memory/lifetimes.h"
 
 namespace edgec::passes {
@@ -21,7 +23,18 @@ void write_in_place(Method& m, const PassContext& cx);
 void concat_in_place(Method& m, const PassContext& cx);
 void reuse_operands(Method& m, const PassContext& cx);
 
-// The most bytes that live at the same time when all of these have shared what they can. The method stays as it is.
-int64_t peak_when_shared(Method& m, const PassContext& cx);
+// A copy of the method's graph in which all of these have shared what they can. The method stays as it is.
+std::unique_ptr<Graph> shared_graph(Method& m, const PassContext& cx);
+
+// The most bytes that live at the same time when all of these have shared what they can, and how many of those the program's instructions
+// name (memory/sharing.h). The method stays as it is.
+struct MemoryNeed {
+  int64_t most = 0, named = 0;
+  bool better_than(const MemoryNeed& o) const { return most != o.most ? most < o.most : named > o.named; }
+};
+MemoryNeed need_when_shared(Method& m, const PassContext& cx);
+
+// Bytes of a plan of the method as it is, without much of a search: more than the most that is live where memory falls to pieces.
+int64_t quick_plan(const Method& m, const PassContext& cx);
 
 }  // namespace edgec::passes

@@ -128,7 +128,7 @@ class SplitRows {
     return joined;
   }
 
-  int64_t peak() { return peak_when_shared(m_, cx_); }
+  int64_t peak() { return need_when_shared(m_, cx_).most; }
 
   Method& m_;
   const PassContext& cx_;

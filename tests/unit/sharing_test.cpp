@@ -200,5 +200,21 @@ TEST(Lifetimes, PartsSayWhatIsInUse) {
   EXPECT_EQ(shown(f->parts[1]), (std::array<int64_t, 4>{0, 64, 3, 5}));
 }
 
+// What waits under the name of a view is live and not named.
+TEST(Sharing, TellsWhatIsLiveWithoutAName) {
+  auto p = parsed(
+      "stage exec method @forward(%x: f32[8] = input \"x\", %w: f32[64, 8] = parameter \"w\", %u: f32[1, 64] = parameter \"u\") {\n"
+      "  %a = aten.linear(%x, %w) : f32[64] %v = aten.view(%a, [8, 8]) : f32[8, 8]\n"
+      "  %b = aten.linear(%x, %w) : f32[64] %c = aten.linear(%b, %u) : f32[1]\n"
+      "  %d = aten.sum.dim_IntList(%v, [0, 1]) : f32[] return %c, %d }\n");
+  const Sharing s(*p->methods[0], {});
+  EXPECT_EQ(s.most_live(), 2 * 256 + 32);
+  EXPECT_EQ(s.most_named(), 256 + 32);
+  const auto missing = s.unnamed();
+  const Graph& g = *p->methods[0]->graph;
+  EXPECT_EQ(missing.at, g.value(named(g, "b")).def);
+  EXPECT_EQ(missing.values, (std::vector<ValueId>{named(g, "v")}));
+}
+
 }  // namespace
 }  // namespace edgec::memory
