@@ -30,7 +30,7 @@ constexpr std::string_view kOrder[] = {
     "fuse-quantized", "quantized-io", "fuse-linear", "fold-constants", "remove-noop", "cse", "remove-dead", "unify-dtypes", "cse", "fold-constants", "dim-order",  // -> Edge
     "remove-dead", kPartition,                                                                          // -> Backend
     "choose-kernels", "inline-control-flow", "write-back", "materialize-symbols", "fold-weights", "remove-dead",  // -> Exec
-    "split-slopes", "split-rows", "reorder", "alias-views", "place-results", "write-in-place", "concat-in-place", "reuse-operands"};          // less memory to plan
+    "split-slopes", "split-rows", "reorder", "alias-views", "place-results", "write-in-place", "concat-in-place", "reuse-inputs", "reuse-operands"};          // less memory to plan
 // clang-format on
 
 constexpr int64_t kLargeArena = 1 << 20;  // below it nobody minds
@@ -105,7 +105,7 @@ bool is_lever(std::string_view pass) {
                                           "split-slopes",  "fold-constants", "fold-weights",    "cse",
                                           "remove-dead",   "reorder",        "split-rows",      "alias-views",
                                           "place-results", "write-in-place", "concat-in-place", "reuse-operands",
-                                          "choose-kernels"};
+                                          "reuse-inputs",  "choose-kernels"};
   return std::find(std::begin(kLevers), std::end(kLevers), pass) != std::end(kLevers);
 }
 

@@ -109,6 +109,10 @@ constexpr Lever kLevers[] = {
     {"concat-in-place", Saves::Arena,
      "stage core method @forward(%x: f32[1, 64] = input \"x\") {\n"
      "  %a = aten.sigmoid(%x) : f32[1, 64] %b = aten.tanh(%x) : f32[1, 64] %c = aten.cat([%a, %b], 1) : f32[1, 128] return %c }\n"},
+    {"reuse-inputs", Saves::Time,  // a tensor to load, where it saves no bytes
+     "stage core method @forward(%h: f32[2, 64] = input \"h\", %w: f32[64, 64] = parameter \"w\") {\n"
+     "  %a = aten.sum.dim_IntList(%h, [0]) : f32[64] %b = aten.linear(%a, %w) : f32[64]\n"
+     "  %c = aten.linear(%b, %w) : f32[64] %n = aten.stack([%c, %b]) : f32[2, 64] return %n }\n"},
     {"reuse-operands", Saves::Arena,
      "stage core method @forward(%x: f32[64] = input \"x\") {\n"
      "  %a = aten.sigmoid(%x) : f32[64] %b = aten.tanh(%a) : f32[64] return %b }\n"},
