@@ -25,9 +25,9 @@ class Namer {
     left_ = std::min(kMaxTried, kWork / (g_.node_count() + 1) + 1);
     before_ = g_.nodes_in_order();
     const MemoryNeed traced = least_;
-    const int64_t planned = plan();
+    planned_ = plan();
     while (least_.named < least_.most && improve()) continue;
-    if (!least_.better_than(traced) || plan() > planned)
+    if (!least_.better_than(traced))
       for (NodeId n : before_) g_.move_before(n, {});
   }
 
@@ -132,7 +132,7 @@ class Namer {
     for (NodeId n : order) g_.move_before(n, {});
     const memory::Sharing::Unnamed before = seen_;
     const MemoryNeed need = look();
-    if (need.better_than(least_) || (equal && !least_.better_than(need))) {
+    if ((need.better_than(least_) || (equal && !least_.better_than(need))) && plan() <= planned_) {
       least_ = need;
       return true;
     }
@@ -149,6 +149,7 @@ class Namer {
   std::vector<NodeId> order_, before_;
   std::vector<size_t> place_;  // by node: in the order
   size_t left_ = 0;
+  int64_t planned_ = 0;  // bytes
 };
 
 }  // namespace
