@@ -12,8 +12,8 @@ namespace edgec::passes {
 namespace {
 
 constexpr size_t kMaxNodes = 512;
-constexpr size_t kWork = 6000;  // nodes looked at: an order that is tried costs as many as there are
-constexpr size_t kMaxTried = 48;
+constexpr size_t kWork = 2500;  // nodes looked at: an order that is tried costs as many as there are
+constexpr size_t kMaxTried = 20;
 
 class Namer {
  public:
@@ -25,9 +25,9 @@ class Namer {
     left_ = std::min(kMaxTried, kWork / (g_.node_count() + 1) + 1);
     before_ = g_.nodes_in_order();
     const MemoryNeed traced = least_;
-    planned_ = plan();
+    const int64_t planned = plan();
     while (least_.named < least_.most && improve()) continue;
-    if (!least_.better_than(traced))
+    if (!least_.better_than(traced) || plan() > planned)
       for (NodeId n : before_) g_.move_before(n, {});
   }
 
@@ -132,7 +132,7 @@ class Namer {
     for (NodeId n : order) g_.move_before(n, {});
     const memory::Sharing::Unnamed before = seen_;
     const MemoryNeed need = look();
-    if ((need.better_than(least_) || (equal && !least_.better_than(need))) && plan() <= planned_) {
+    if (need.better_than(least_) || (equal && !least_.better_than(need))) {
       least_ = need;
       return true;
     }
@@ -149,7 +149,6 @@ class Namer {
   std::vector<NodeId> order_, before_;
   std::vector<size_t> place_;  // by node: in the order
   size_t left_ = 0;
-  int64_t planned_ = 0;  // bytes
 };
 
 }  // namespace
