@@ -31,17 +31,27 @@ int64_t memory_format_number(MemoryFormat f) {
   return 0;
 }
 
+std::vector<ValueId> each_its_own(const Graph& g) {
+  std::vector<ValueId> out;
+  for (uint32_t i = 0; i < g.value_count(); ++i) out.emplace_back(i);
+  return out;
+}
+
+enum class SameMemory { OneTensor, TensorEach };
+
 class MethodEmitter {
  public:
-  MethodEmitter(const Method& m, ConstantPool& constants, ConstantPool& states, DelegatePool& delegates)
+  MethodEmitter(const Method& m, ConstantPool& constants, ConstantPool& states, DelegatePool& delegates, SameMemory same)
       : m_(m),
         g_(*m.graph),
         storage_(*m.graph),
         shown_(memory::views_for_delegates(*m.graph, storage_)),
-        same_(tensors_of(*m.graph, storage_, shown_)),
+        same_(same == SameMemory::OneTensor ? tensors_of(*m.graph, storage_, shown_) : each_its_own(*m.graph)),
         constants_(constants),
         states_(states),
         delegates_(delegates) {}
+
+  bool shares_tensors() const { return same_ != each_its_own(g_); }
 
   Status run(pte::Plan& plan, std::vector<InstructionOrigin>& origins) {
     plan_ = &plan;
@@ -504,7 +514,12 @@ Result<Emitted> lower(const Program& program) {
   for (const Method* m : methods) {
     pte::Plan plan;
     std::vector<InstructionOrigin> origins;
-    EDGEC_TRY_VOID(MethodEmitter(*m, constants, states, delegates).run(plan, origins));
+    MethodEmitter emitter(*m, constants, states, delegates, SameMemory::OneTensor);
+    EDGEC_TRY_VOID(emitter.run(plan, origins));
+    if (emitter.shares_tensors()) {
+      std::vector<InstructionOrigin> known;
+      EDGEC_TRY_VOID(MethodEmitter(*m, constants, states, delegates, SameMemory::TensorEach).run(out.unshared.emplace_back(), known));
+    }
     out.program.plans.push_back(std::move(plan));
     out.origins.push_back(std::move(origins));
   }

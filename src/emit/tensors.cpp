@@ -79,21 +79,23 @@ class Tensors {
 
   void view(ValueId v) {
     const ValueId tensor = join(v);
-    const bool given_back = uses_[v.index] == 0 && !g_.value(tensor).def;  // an input's memory with its last content
-    if (tensor != v && !given_back && !shows(tensor)) out_[v.index] = v;
+    // An input's memory with the last content of its parts is given back.
+    const bool given_back = uses_[v.index] == 0 && !g_.value(tensor).def;
+    if (tensor != v && !shows(tensor, given_back)) out_[v.index] = v;
     if (out_[v.index] == v) filled_[v.index] = ++now_;
   }
 
-  // Whether the tensor's memory still holds what was there when it was written or began to view it.
-  bool shows(ValueId tensor) const {
+  // Whether the tensor's memory still holds what was there when it was written or began to view it; `but_parts`: or others in its parts.
+  bool shows(ValueId tensor, bool but_parts) const {
     const uint32_t since = filled_[tensor.index];
-    if (since < flow_) return false;
+    if (since < flow_ && !but_parts) return false;
     const auto [root, begin] = s_.of(tensor);
     const int64_t end = begin + upper_bound_bytes(g_.tensor(tensor)).value_or(0);
     const std::vector<Write>& all = writes_[root.index];
     for (size_t i = all.size(); i-- > 0 && all[i].time > since;) {
       if (all.size() - i > kMaxLookedAt) return false;
-      if (all[i].begin < end && begin < all[i].end && all[i].tensor != tensor) return false;
+      if (all[i].begin >= end || all[i].end <= begin || all[i].tensor == tensor) continue;
+      if (!but_parts || all[i].begin < begin || all[i].end > end) return false;
     }
     return true;
   }

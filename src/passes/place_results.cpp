@@ -101,6 +101,7 @@ class Results {
       if (part.last() > end) return false;
       made = std::min(made, part.first());
     }
+    if (is_wanted_behind_another(target, value)) return false;
     if (made == 0) return uses_between(target, 0, end) == 0;
     const auto overwritten = [&](ValueId v) { return memory::may_overwrite(g_, g_.node(nodes_[made]), v); };
     if (uses_between(target, made, end) > 0) return false;
@@ -111,6 +112,18 @@ class Results {
       if (part.last() > made || !overwritten(part.value)) return false;
     }
     return true;
+  }
+
+  // Whether something else is assigned to the target while the value, or what shares its memory, is there and still wanted.
+  bool is_wanted_behind_another(ValueId target, ValueId value) const {
+    return std::ranges::any_of(assigns_, [&](NodeId other) {
+      const Node& n = g_.node(other);
+      if (n.args[0] != Arg(target) || n.args[1] == Arg(value)) return false;
+      const uint32_t at = sharing_.liveness().position(other);
+      return std::ranges::any_of(sharing_.members(value), [&](const memory::Sharing::Member& m) {
+        return std::ranges::any_of(m.live, [&](const memory::Span& s) { return s.first <= at && s.last > at; });
+      });
+    });
   }
 
   // Between the two, neither included.

@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
+#include "emit/plan_check.h"
 #include "emit/verify.h"
 #include "memory/share_state.h"
 #include "ops/table.h"
@@ -185,7 +187,10 @@ Result<Outcome> compile(Program& program, const Options& options) {
     EDGEC_TRY(out.emitted, emit::lower(program));
   }
   Stopwatch watch(out.timings, "check");
-  if (auto faults = pte::faults(out.emitted.program, {.more_operators = ops::user_kernels()}); !faults.empty())
+  std::vector<std::string> faults = pte::faults(out.emitted.program, {.more_operators = ops::user_kernels()});
+  for (const pte::Plan& plan : std::exchange(out.emitted.unshared, {}))
+    for (const std::string& fault : pte::plan_faults(plan)) faults.push_back(fmt::format("method '{}': {}", plan.name, fault));
+  if (!faults.empty())
     return internal_error(fmt::format("the program made is wrong (a bug in edgec, please report it):\n  {}", fmt::join(faults, "\n  ")));
   return out;
 }
