@@ -290,6 +290,9 @@ bool Sharing::overwrites(const Member& made, const Member& dying) const {
 bool Sharing::clash(const Member& a, const Member& b) {
   if (a.end <= b.begin || b.end <= a.begin || !overlap(a.live, b.live)) return false;
   if (overwrites(b, a) || overwrites(a, b) || by_rows(a.value, b.value)) return false;
+  // A window over the end of one value and what lies behind it is nobody's view: who reads the program could not tell it from a fault.
+  const bool nested = (a.begin <= b.begin && b.end <= a.end) || (b.begin <= a.begin && a.end <= b.end);
+  if (!nested) return true;
   const Content x = content(a.value), y = content(b.value);
   const int64_t from = std::max(a.begin, b.begin), to = std::min(a.end, b.end);
   const auto known = [&](const Member& m, const Content& c) { return c.begin <= from - m.begin && to - m.begin <= c.end; };

@@ -55,6 +55,14 @@ TEST(Tensors, AnOutputInAnInputIsTheInput) {
   EXPECT_EQ(t["y"], "x");
 }
 
+TEST(Tensors, APartOfWhatIsWrittenOverAnInputIsNotTheInput) {
+  auto t = tensors(
+      "stage exec method @forward(%x: f32[1, 4] in %c+0 = input \"x\", %w: f32[2, 4] = input \"w\") {\n"
+      "  %a = aten.relu(%x) : f32[1, 4] %c = aten.neg(%w) : f32[2, 4]\n"
+      "  %y = aten.slice.Tensor(%c, 0, 0, 1) : f32[1, 4] in %c+0 return %a, %c, %y }\n");
+  EXPECT_EQ(t["y"], "y");
+}
+
 TEST(Tensors, WhatBothSidesOfABranchGiveIsOne) {
   auto t = tensors(
       "stage exec method @forward(%x: f32[8] = input \"x\", %p: bool[] = input \"p\") {\n"
