@@ -13,8 +13,19 @@ constexpr size_t kMaxLookedAt = 64;  // writes behind a tensor's last one: a vie
 class Tensors {
  public:
   Tensors(const Graph& g, const memory::Storage& s, std::vector<bool> apart)
-      : g_(g), s_(s), apart_(std::move(apart)), filled_(g.value_count()), writes_(g.value_count()), uses_(g.use_counts()) {
+      : g_(g),
+        s_(s),
+        apart_(std::move(apart)),
+        filled_(g.value_count()),
+        writes_(g.value_count()),
+        ranges_(g.value_count()),
+        uses_(g.use_counts()) {
     for (uint32_t i = 0; i < g.value_count(); ++i) out_.emplace_back(i);
+    for (ValueId v : out_) {
+      if (!is_planned(v)) continue;
+      const auto [root, offset] = s_.of(v);
+      ranges_[root.index].push_back({offset, offset + upper_bound_bytes(g_.tensor(v)).value_or(0)});
+    }
     for (NodeId n = g.first(); n; n = g.next(n)) set_apart(g.node(n));
     for (const Arg& a : g.outputs) for_each_value(a, [&](const ValueId& v) { --uses_[v.index]; });
   }
@@ -27,6 +38,9 @@ class Tensors {
   }
 
  private:
+  struct Range {
+    int64_t begin, end;  // bytes from the root's begin
+  };
   struct Write {
     uint32_t time;
     ValueId tensor;
@@ -59,9 +73,19 @@ class Tensors {
     }
   }
 
+  // Whether the value may be put together of what others write in its parts: no writer of its own would tell that from what was there
+  // before.
+  bool has_parts(ValueId v) const {
+    if (!g_.value(v).def || g_.node(g_.value(v).def).op->name() != "prim.alloc") return false;
+    const auto [root, begin] = s_.of(v);
+    const int64_t end = begin + upper_bound_bytes(g_.tensor(v)).value_or(0);
+    const auto inside = [&, first = begin](const Range& r) { return first <= r.begin && r.end <= end && r.end - r.begin < end - first; };
+    return std::ranges::any_of(ranges_[root.index], inside);
+  }
+
   // The tensor of the value's memory and type: of one before, or the value's own.
   ValueId join(ValueId v) {
-    if (apart_[v.index] || !g_.tensor(v).is_static()) return v;
+    if (apart_[v.index] || !g_.tensor(v).is_static() || has_parts(v)) return v;
     const auto [root, offset] = s_.of(v);
     std::vector<ValueId>& known = tensors_[{root.index, offset}];
     const auto same = std::ranges::find_if(known, [&](ValueId k) { return memory::same_memory(g_, s_, k, v); });
@@ -106,6 +130,7 @@ class Tensors {
   std::vector<ValueId> out_;
   std::vector<uint32_t> filled_;                                          // by tensor: when it was written or began to view
   std::vector<std::vector<Write>> writes_;                                // by root, in order of time
+  std::vector<std::vector<Range>> ranges_;                                // of values, by root
   std::map<std::pair<uint32_t, int64_t>, std::vector<ValueId>> tensors_;  // by root and offset
   std::vector<uint32_t> uses_;                                            // by nodes
   uint32_t now_ = 0, flow_ = 0;

@@ -63,6 +63,15 @@ TEST(Tensors, APartOfWhatIsWrittenOverAnInputIsNotTheInput) {
   EXPECT_EQ(t["y"], "y");
 }
 
+TEST(Tensors, WhatABranchPutsTogetherOfPartsIsNotWhatWasThereBefore) {
+  auto t = tensors(
+      "stage exec method @forward(%x: f32[2, 4] in %y+0 = input \"x\", %w: f32[1, 4] = input \"w\", %p: bool[] = input \"p\") {\n"
+      "  %y = prim.alloc() : f32[2, 4] prim.branch(%p) %v = aten.neg(%x) : f32[2, 4] in %y+0 prim.assign(%y, %v) prim.otherwise()\n"
+      "  %a = aten.relu(%w) : f32[1, 4] in %y+0 %b = aten.neg(%w) : f32[1, 4] in %y+16\n"
+      "  %c = aten.cat([%a, %b]) : f32[2, 4] in %y+0 prim.assign(%y, %c) prim.join([%y]) return %y }\n");
+  EXPECT_EQ(t["y"], "y");
+}
+
 TEST(Tensors, WhatBothSidesOfABranchGiveIsOne) {
   auto t = tensors(
       "stage exec method @forward(%x: f32[8] = input \"x\", %p: bool[] = input \"p\") {\n"
