@@ -36,7 +36,7 @@ std::optional<Convolution> over_patches(const Graph& g, const Node& n) {
   const auto stride = c.integers("stride", spatial), padding = c.integers("padding", spatial), dilation = c.integers("dilation", spatial);
   for (size_t i = 0; i < spatial; ++i) {
     const int64_t k = *w.sizes[i + 2].constant();
-    if (stride[i] != k || padding[i] != 0 || (dilation[i] != 1 && k != 1)) return {};
+    if (k < 1 || stride[i] != k || padding[i] != 0 || (dilation[i] != 1 && k != 1)) return {};
     const auto size = x.sizes[i + 2].constant();
     if (!size || *size % k != 0) return {};
   }
@@ -101,9 +101,9 @@ std::optional<ValueId> maxima(Builder& b, const Graph& g, const Node& n, double 
   std::vector<int64_t> within;
   double elements = 1;
   for (size_t i = 0; i < 2; ++i) {
+    if (kernel[i] < 1 || stride[i] != kernel[i] || padding[i] != 0 || (dilation[i] != 1 && kernel[i] != 1)) return std::nullopt;
     const auto size = x.sizes[spatial + i].constant();
-    if (!size || *size % kernel[i] != 0 || stride[i] != kernel[i] || padding[i] != 0 || (dilation[i] != 1 && kernel[i] != 1))
-      return std::nullopt;
+    if (!size || *size % kernel[i] != 0) return std::nullopt;
     elements *= static_cast<double>(*size);
     split.push_back(Dim(*size / kernel[i]));
     if (kernel[i] == 1) continue;
