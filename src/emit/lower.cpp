@@ -31,12 +31,6 @@ int64_t memory_format_number(MemoryFormat f) {
   return 0;
 }
 
-std::vector<ValueId> each_its_own(const Graph& g) {
-  std::vector<ValueId> out;
-  for (uint32_t i = 0; i < g.value_count(); ++i) out.emplace_back(i);
-  return out;
-}
-
 enum class SameMemory { OneTensor, TensorEach };
 
 class MethodEmitter {
@@ -46,12 +40,12 @@ class MethodEmitter {
         g_(*m.graph),
         storage_(*m.graph),
         shown_(memory::views_for_delegates(*m.graph, storage_)),
-        same_(same == SameMemory::OneTensor ? tensors_of(*m.graph, storage_, shown_) : each_its_own(*m.graph)),
+        same_(same == SameMemory::OneTensor ? tensors_of(*m.graph, storage_, shown_) : tensor_of_each(*m.graph)),
         constants_(constants),
         states_(states),
         delegates_(delegates) {}
 
-  bool shares_tensors() const { return same_ != each_its_own(g_); }
+  bool shares_tensors() const { return same_ != tensor_of_each(g_); }
 
   Status run(pte::Plan& plan, std::vector<InstructionOrigin>& origins) {
     plan_ = &plan;

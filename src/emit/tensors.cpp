@@ -16,11 +16,11 @@ class Tensors {
       : g_(g),
         s_(s),
         apart_(std::move(apart)),
+        out_(tensor_of_each(g)),
         filled_(g.value_count()),
         writes_(g.value_count()),
         ranges_(g.value_count()),
         uses_(g.use_counts()) {
-    for (uint32_t i = 0; i < g.value_count(); ++i) out_.emplace_back(i);
     for (ValueId v : out_) {
       if (!is_planned(v)) continue;
       const auto [root, offset] = s_.of(v);
@@ -137,6 +137,12 @@ class Tensors {
 };
 
 }  // namespace
+
+std::vector<ValueId> tensor_of_each(const Graph& g) {
+  std::vector<ValueId> out;
+  for (uint32_t i = 0; i < g.value_count(); ++i) out.emplace_back(i);
+  return out;
+}
 
 std::vector<ValueId> tensors_of(const Graph& g, const memory::Storage& s, const std::vector<bool>& apart) {
   return Tensors(g, s, apart).run();

@@ -13,4 +13,7 @@ namespace edgec::emit {
 // one's content is what it shows; what delegates take or give, and what `apart` names, share none.
 std::vector<ValueId> tensors_of(const Graph& g, const memory::Storage& s, const std::vector<bool>& apart);
 
+// Each value itself: none shares a tensor.
+std::vector<ValueId> tensor_of_each(const Graph& g);
+
 }  // namespace edgec::emit

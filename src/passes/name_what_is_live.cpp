@@ -34,11 +34,11 @@ class Namer {
  private:
   // What the order at hand needs, and what is not named at its fullest moment.
   MemoryNeed look() {
-    auto kept = std::exchange(m_.graph, shared_graph(m_, cx_));
-    const memory::Sharing sharing(m_, plan_options(cx_));
-    const MemoryNeed need{sharing.most_live(), sharing.most_named()};
-    seen_ = sharing.unnamed();
-    m_.graph = std::move(kept);
+    const MemoryNeed need = when_shared(m_, cx_, [&] {
+      const memory::Sharing sharing(m_, plan_options(cx_));
+      seen_ = sharing.unnamed();
+      return need_of(sharing);
+    });
     // Sharing adds copies into concatenations, which this graph does not have.
     if (seen_.at && seen_.at.index >= g_.node_capacity()) seen_.at = {};
     std::erase_if(seen_.values, [&](ValueId v) { return v.index >= g_.value_count(); });
@@ -46,10 +46,7 @@ class Namer {
   }
 
   int64_t plan() {
-    auto kept = std::exchange(m_.graph, shared_graph(m_, cx_));
-    const int64_t bytes = quick_plan(m_, cx_);
-    m_.graph = std::move(kept);
-    return bytes;
+    return when_shared(m_, cx_, [&] { return quick_plan(m_, cx_); });
   }
 
   bool improve() {

@@ -25,37 +25,61 @@ std::vector<ValueId> roots_of(const Graph& g, const memory::Storage& storage, No
   return out;
 }
 
+// The pieces of memory that the node makes.
+template <class See>
+void for_each_made(const Graph& g, const memory::Storage& storage, NodeId n, See&& see) {
+  for (ValueId r : g.node(n).results)
+    if (g.type(r).is_tensor() && storage.of(r).root == r) see(r);
+}
+
+// Calls see(i, k) for each operand of the k-th node that the i-th one makes.
+template <class See>
+void for_each_need(const Graph& g, std::span<const NodeId> nodes, See&& see) {
+  std::unordered_map<ValueId, size_t> makers;
+  for (size_t k = 0; k < nodes.size(); ++k) {
+    for (const Arg& a : g.node(nodes[k]).args)
+      for_each_value(a, [&](const ValueId& v) {
+        if (const auto maker = makers.find(v); maker != makers.end()) see(maker->second, k);
+      });
+    for (ValueId r : g.node(nodes[k]).results) makers[r] = k;
+  }
+}
+
+// Takes one after the other of those that wait for none that is left: the one at the place in that list (which ascends) that `choose`
+// gives. `taken` hears of each; `waiting`: by index, those that wait for it.
+template <class Choose, class Taken>
+void take_all(std::vector<uint32_t> waits_for, const std::vector<std::vector<size_t>>& waiting, Choose&& choose, Taken&& taken) {
+  std::vector<size_t> ready;
+  for (size_t i = 0; i < waits_for.size(); ++i)
+    if (waits_for[i] == 0) ready.push_back(i);
+  while (!ready.empty()) {
+    const size_t k = choose(ready), i = ready[k];
+    ready.erase(ready.begin() + static_cast<ptrdiff_t>(k));
+    taken(i);
+    for (size_t w : waiting[i])
+      if (--waits_for[w] == 0) ready.insert(std::upper_bound(ready.begin(), ready.end(), w), w);
+  }
+}
+
 // Orders the nodes of one stretch of the graph.
 class Forwards {
  public:
   Forwards(const Graph& g, const memory::Storage& storage, std::vector<uint32_t>& uses_left, std::span<const NodeId> nodes)
       : g_(g), storage_(storage), uses_left_(uses_left), nodes_(nodes), waits_for_(nodes.size()), users_(nodes.size()) {
-    std::unordered_map<ValueId, size_t> makers;
-    for (size_t i = 0; i < nodes.size(); ++i) {
-      for (const Arg& a : g.node(nodes[i]).args)
-        for_each_value(a, [&](const ValueId& v) {
-          if (const auto maker = makers.find(v); maker != makers.end()) {
-            ++waits_for_[i];
-            users_[maker->second].push_back(i);
-          }
-        });
-      for (ValueId r : g.node(nodes[i]).results) makers[r] = i;
-    }
+    for_each_need(g, nodes, [&](size_t maker, size_t user) {
+      ++waits_for_[user];
+      users_[maker].push_back(user);
+    });
   }
 
   std::vector<NodeId> ordered(Prefer prefer) {
-    std::vector<size_t> ready;
-    for (size_t i = 0; i < nodes_.size(); ++i)
-      if (waits_for_[i] == 0) ready.push_back(i);
     std::vector<NodeId> out;
-    while (!ready.empty()) {
-      const size_t k = best(ready, prefer), i = ready[k];
-      ready.erase(ready.begin() + static_cast<ptrdiff_t>(k));
-      out.push_back(nodes_[i]);
-      for (ValueId root : roots_of(g_, storage_, nodes_[i])) --uses_left_[root.index];
-      for (size_t user : users_[i])
-        if (--waits_for_[user] == 0) ready.insert(std::upper_bound(ready.begin(), ready.end(), user), user);
-    }
+    take_all(
+        waits_for_, users_, [&](const std::vector<size_t>& ready) { return best(ready, prefer); },
+        [&](size_t i) {
+          out.push_back(nodes_[i]);
+          for (ValueId root : roots_of(g_, storage_, nodes_[i])) --uses_left_[root.index];
+        });
     return out;
   }
 
@@ -74,10 +98,8 @@ class Forwards {
 
   // Bytes that are live after the node and were not before.
   int64_t added(size_t i) const {
-    const Node& n = g_.node(nodes_[i]);
     int64_t bytes = 0;
-    for (ValueId r : n.results)
-      if (g_.type(r).is_tensor() && storage_.of(r).root == r) bytes += size(g_, r);
+    for_each_made(g_, storage_, nodes_[i], [&](ValueId r) { bytes += size(g_, r); });
     for (ValueId root : roots_of(g_, storage_, nodes_[i]))
       if (uses_left_[root.index] == 1) bytes -= size(g_, root);
     return bytes;
@@ -97,32 +119,20 @@ class Backwards {
   // `needed`: by root, whether a node behind the stretch reads it; afterwards whether one in or behind it does.
   Backwards(const Graph& g, const memory::Storage& storage, std::vector<bool>& needed, std::span<const NodeId> nodes)
       : g_(g), storage_(storage), needed_(needed), nodes_(nodes), waits_for_(nodes.size()), makers_(nodes.size()) {
-    std::unordered_map<ValueId, size_t> made_by;
-    for (size_t i = 0; i < nodes.size(); ++i) {
-      for (const Arg& a : g.node(nodes[i]).args)
-        for_each_value(a, [&](const ValueId& v) {
-          if (const auto maker = made_by.find(v); maker != made_by.end()) {
-            ++waits_for_[maker->second];
-            makers_[i].push_back(maker->second);
-          }
-        });
-      for (ValueId r : g.node(nodes[i]).results) made_by[r] = i;
-    }
+    for_each_need(g, nodes, [&](size_t maker, size_t user) {
+      ++waits_for_[maker];
+      makers_[user].push_back(maker);
+    });
   }
 
   std::vector<NodeId> ordered(Prefer prefer) {
-    std::vector<size_t> ready;
-    for (size_t i = 0; i < nodes_.size(); ++i)
-      if (waits_for_[i] == 0) ready.push_back(i);
     std::vector<NodeId> out;
-    while (!ready.empty()) {
-      const size_t k = best(ready, prefer), i = ready[k];
-      ready.erase(ready.begin() + static_cast<ptrdiff_t>(k));
-      out.push_back(nodes_[i]);
-      pass(nodes_[i]);
-      for (size_t maker : makers_[i])
-        if (--waits_for_[maker] == 0) ready.insert(std::upper_bound(ready.begin(), ready.end(), maker), maker);
-    }
+    take_all(
+        waits_for_, makers_, [&](const std::vector<size_t>& ready) { return best(ready, prefer); },
+        [&](size_t i) {
+          out.push_back(nodes_[i]);
+          pass(nodes_[i]);
+        });
     std::reverse(out.begin(), out.end());
     return out;
   }
@@ -142,10 +152,8 @@ class Backwards {
       size_t to = nodes_.size();
       for (size_t u : users[i]) to = std::min(to, place[u]);
       if (to <= place[i] + 1) continue;
-      const Node& n = g_.node(nodes_[i]);
-      int64_t gain = n.op->memory_view ? 1 : 0;
-      for (ValueId r : n.results)
-        if (g_.type(r).is_tensor() && storage_.of(r).root == r && (needed_[r.index] || readers.count(r.index))) gain += size(g_, r);
+      int64_t gain = g_.node(nodes_[i]).op->memory_view ? 1 : 0;
+      for_each_made(g_, storage_, nodes_[i], [&](ValueId r) { gain += needed_[r.index] || readers.count(r.index) ? size(g_, r) : 0; });
       for (ValueId root : roots_of(g_, storage_, nodes_[i])) {
         const auto& others = readers[root.index];
         const bool lives =
@@ -163,9 +171,9 @@ class Backwards {
     for (size_t i = out.size(); i-- > 0;) pass(out[i]);
     return out;
   }
+
   void pass(NodeId id) {
-    for (ValueId r : g_.node(id).results)
-      if (g_.type(r).is_tensor() && storage_.of(r).root == r) needed_[r.index] = false;
+    for_each_made(g_, storage_, id, [&](ValueId r) { needed_[r.index] = false; });
     for (const Arg& a : g_.node(id).args) for_each_value(a, [&](const ValueId& v) { needed_[storage_.of(v).root.index] = true; });
   }
 
@@ -184,10 +192,8 @@ class Backwards {
 
   // Bytes that are live before the node and are not behind it.
   int64_t added(size_t i) const {
-    const Node& n = g_.node(nodes_[i]);
     int64_t bytes = 0;
-    for (ValueId r : n.results)
-      if (g_.type(r).is_tensor() && storage_.of(r).root == r && needed_[r.index]) bytes -= size(g_, r);
+    for_each_made(g_, storage_, nodes_[i], [&](ValueId r) { bytes -= needed_[r.index] ? size(g_, r) : 0; });
     for (ValueId root : roots_of(g_, storage_, nodes_[i]))
       if (!needed_[root.index]) bytes += size(g_, root);
     return bytes;
@@ -210,6 +216,16 @@ bool stays_in_order(const Graph& g, const Node& n) {
   return op.schema().ns == "prim" && op.name() != "prim.constant" && !(n.results.size() == 1 && g.type(n.results[0]).is_sym());
 }
 
+// What no reader frees: outputs, weights, constants, inputs that lie elsewhere.
+template <class See>
+void Orders::for_each_kept(const std::vector<NodeId>& nodes, See&& see) const {
+  for (const Arg& a : g_.outputs) for_each_value(a, see);
+  for (size_t i = 0; i < m_.inputs.size(); ++i)
+    if (m_.inputs[i].is_weight() || !cx_.alloc_graph_input) see(g_.inputs[i]);
+  for (NodeId n : nodes)
+    if (g_.node(n).op->name() == "prim.constant") see(g_.node(n).results[0]);
+}
+
 std::vector<NodeId> Orders::forwards(const std::vector<NodeId>& nodes, Prefer prefer) const {
   std::vector<uint32_t> uses_left = uses(nodes);
   std::vector<NodeId> out;
@@ -226,12 +242,7 @@ std::vector<NodeId> Orders::forwards(const std::vector<NodeId>& nodes, Prefer pr
 
 std::vector<NodeId> Orders::from_the_end(const std::vector<NodeId>& nodes, std::optional<Prefer> prefer) const {
   std::vector<bool> needed(g_.value_count());
-  const auto keep = [&](ValueId v) { needed[storage_.of(v).root.index] = true; };
-  for (const Arg& a : g_.outputs) for_each_value(a, keep);
-  for (size_t i = 0; i < m_.inputs.size(); ++i)
-    if (m_.inputs[i].is_weight() || !cx_.alloc_graph_input) keep(g_.inputs[i]);
-  for (NodeId n : nodes)
-    if (g_.node(n).op->name() == "prim.constant") keep(g_.node(n).results[0]);
+  for_each_kept(nodes, [&](ValueId v) { needed[storage_.of(v).root.index] = true; });
   std::vector<NodeId> out;
   size_t end = nodes.size();
   for (size_t i = nodes.size() + 1; i-- > 0;) {
@@ -249,7 +260,7 @@ std::vector<NodeId> Orders::from_the_end(const std::vector<NodeId>& nodes, std::
   return out;
 }
 
-// Nodes that read each piece of memory. What no reader frees counts one more: constants, state, outputs.
+// Nodes that read each piece of memory; what no reader frees counts one more.
 std::vector<uint32_t> Orders::uses(const std::vector<NodeId>& nodes) const {
   std::vector<uint32_t> out(g_.value_count());
   std::vector<NodeId> last(g_.value_count());
@@ -261,12 +272,7 @@ std::vector<uint32_t> Orders::uses(const std::vector<NodeId>& nodes) const {
         last[root.index] = n;
         ++out[root.index];
       });
-  const auto kept = [&](ValueId v) { out[storage_.of(v).root.index] += 1; };
-  for (const Arg& a : g_.outputs) for_each_value(a, kept);
-  for (size_t i = 0; i < m_.inputs.size(); ++i)
-    if (m_.inputs[i].is_weight() || !cx_.alloc_graph_input) kept(g_.inputs[i]);
-  for (NodeId n : nodes)
-    if (g_.node(n).op->name() == "prim.constant") kept(g_.node(n).results[0]);
+  for_each_kept(nodes, [&](ValueId v) { ++out[storage_.of(v).root.index]; });
   return out;
 }
 

@@ -27,6 +27,8 @@ class Orders {
   std::vector<NodeId> late(const std::vector<NodeId>& nodes) const;
 
  private:
+  template <class See>
+  void for_each_kept(const std::vector<NodeId>& nodes, See&& see) const;
   std::vector<uint32_t> uses(const std::vector<NodeId>& nodes) const;
   std::vector<NodeId> from_the_end(const std::vector<NodeId>& nodes, std::optional<Prefer> prefer) const;
 

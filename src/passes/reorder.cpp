@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "memory/sharing.h"
 #include "passes/orders.h"
 #include "passes/share_memory.h"
 

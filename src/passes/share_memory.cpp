@@ -1,10 +1,8 @@
 #include "passes/share_memory.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "memory/planners.h"
-#include "memory/sharing.h"
 
 namespace edgec::passes {
 namespace {
@@ -23,12 +21,10 @@ std::unique_ptr<Graph> shared_graph(Method& m, const PassContext& cx) {
   return std::exchange(m.graph, std::move(kept));
 }
 
+MemoryNeed need_of(const memory::Sharing& sharing) { return {sharing.most_live(), sharing.most_named()}; }
+
 MemoryNeed need_when_shared(Method& m, const PassContext& cx) {
-  auto kept = std::exchange(m.graph, shared_graph(m, cx));
-  const memory::Sharing sharing(m, plan_options(cx));
-  const MemoryNeed need{sharing.most_live(), sharing.most_named()};
-  m.graph = std::move(kept);
-  return need;
+  return when_shared(m, cx, [&] { return need_of(memory::Sharing(m, plan_options(cx))); });
 }
 
 int64_t quick_plan(const Method& m, const PassContext& cx) {

@@ -2,8 +2,10 @@
 #include <edgec/pass.h>
 
 #include <memory>
+#include <utility>
 
 #include "memory/lifetimes.h"
+#include "memory/sharing.h"
 
 namespace edgec::passes {
 
@@ -26,12 +28,21 @@ void reuse_operands(Method& m, const PassContext& cx);
 // A copy of the method's graph in which all of these have shared what they can. The method stays as it is.
 std::unique_ptr<Graph> shared_graph(Method& m, const PassContext& cx);
 
-// The most bytes that live at the same time when all of these have shared what they can, and how many of those the program's instructions
-// name (memory/sharing.h). The method stays as it is.
+// What `look` says of the method while its graph is that one.
+template <class Look>
+auto when_shared(Method& m, const PassContext& cx, Look&& look) {
+  auto kept = std::exchange(m.graph, shared_graph(m, cx));
+  auto said = look();
+  m.graph = std::move(kept);
+  return said;
+}
+
+// The most bytes that live at the same time, and how many of those the program's instructions name (memory/sharing.h).
 struct MemoryNeed {
   int64_t most = 0, named = 0;
   bool better_than(const MemoryNeed& o) const { return most != o.most ? most < o.most : named > o.named; }
 };
+MemoryNeed need_of(const memory::Sharing& sharing);
 MemoryNeed need_when_shared(Method& m, const PassContext& cx);
 
 // Bytes of a plan of the method as it is, without much of a search: more than the most that is live where memory falls to pieces.
