@@ -42,12 +42,7 @@ std::vector<Op> operators(const Net& net) {
 }
 using Ops = std::vector<Op>;
 
-std::vector<double> numbers(const Net& net, Id id) {
-  const TensorData& d = *net.value(id).data;
-  std::vector<double> out;
-  for (int64_t i = 0; i < d.numel(); ++i) out.push_back(read_element(gather(d), d.dtype, i));
-  return out;
-}
+std::vector<double> numbers(const Net& net, Id id) { return numbers_of(*net.value(id).data); }
 
 // Why the last node of a method is refused; empty when it is taken.
 std::string refusal(const std::string& method, const Options& options = {}) {

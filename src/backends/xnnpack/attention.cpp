@@ -12,11 +12,11 @@ namespace {
 
 // 0 where a constant mask hides (-inf in the result), whatever it says in bool or, with `rows`, above the diagonal.
 TensorData additive(DType d, std::vector<int64_t> sizes, const std::function<bool(int64_t)>& visible) {
-  std::vector<std::byte> bytes;
+  std::vector<double> numbers;
   int64_t count = 1;
   for (int64_t n : sizes) count *= n;
-  for (int64_t i = 0; i < count; ++i) append_element(bytes, d, visible(i) ? 0.0 : -std::numeric_limits<double>::infinity());
-  return make_tensor_data(d, std::move(sizes), std::move(bytes));
+  for (int64_t i = 0; i < count; ++i) numbers.push_back(visible(i) ? 0.0 : -std::numeric_limits<double>::infinity());
+  return tensor_of(d, std::move(sizes), numbers);
 }
 
 Refusal attention_refuses(const Site& s) {
@@ -103,7 +103,8 @@ Status attention(Lowering& l, const Site& s) {
   const TensorType& t = l.type(q);
   const size_t rank = t.rank();
   const double scale = c.number("scale", 1 / std::sqrt(static_cast<double>(*t.sizes.back().constant())));
-  const Operands of = grouped(l, s).value_or(Operands{l.plain(q), l.plain(k), l.plain(v)});
+  const auto shared = grouped(l, s);
+  const Operands of = shared ? *shared : Operands{l.plain(q), l.plain(k), l.plain(v)};
   // Keys lie as [..., s, e], which is what the product wants of the transposed ones.
   Id scores = l.matmul(l.binary(Op::Multiply, of.q, scale), of.k, true);
   Id rows = kNone;

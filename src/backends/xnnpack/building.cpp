@@ -89,9 +89,7 @@ Id Lowering::quantized_rows(Id x, uint32_t nonbatch_dims) {
 Id Lowering::scalar(double number, DataType like) {
   const auto [it, fresh] = scalars_.try_emplace({number, like}, kNone);
   if (fresh) {
-    std::vector<std::byte> bytes;
-    append_element(bytes, dtype_of(like), number);
-    it->second = constant(make_tensor_data(dtype_of(like), {}, std::move(bytes)));
+    it->second = constant(tensor_of(dtype_of(like), {}, {number}));
   }
   return it->second;
 }
@@ -129,17 +127,15 @@ Id Lowering::binary(Op op, Id a, Id b) {
 }
 
 Id Lowering::clamp(Id x, double min, double max) {
-  const auto lo = static_cast<float>(min), hi = static_cast<float>(max);
   if (NetNode* made = net_.producer(x); made && takes_range(made->op) && net_.value(x).consumers == 0 && bound_.count(x) == 0) {
-    made->min = std::min(std::max(made->min, lo), hi);
-    made->max = std::max(std::min(made->max, hi), lo);
+    made->hold_between(min, max);
     return x;
   }
   const NetValue from = net_.value(x);
   const Id y = value(from.type, from.dims, from.quant);
   NetNode& n = emit(Op::Clamp, {x}, y);
-  n.min = lo;
-  n.max = hi;
+  n.min = static_cast<float>(min);
+  n.max = static_cast<float>(max);
   return y;
 }
 
@@ -221,15 +217,11 @@ Id Lowering::mean_of_last(Id x, double add) {
   const auto k = *dims(x).back().constant();
   const auto [it, fresh] = averages_.try_emplace({static_cast<uint32_t>(k), t}, kNone);
   if (fresh) {
-    std::vector<std::byte> row;
-    for (int64_t i = 0; i < k; ++i) append_element(row, dtype_of(t), 1.0 / static_cast<double>(k));
-    it->second = constant(make_tensor_data(dtype_of(t), {1, k}, std::move(row)));
+    it->second = constant(tensor_of(dtype_of(t), {1, k}, std::vector<double>(static_cast<size_t>(k), 1.0 / static_cast<double>(k))));
   }
   Id bias = kNone;
   if (add != 0) {
-    std::vector<std::byte> bytes;
-    append_element(bytes, dtype_of(t), add);
-    bias = constant(make_tensor_data(dtype_of(t), {1}, std::move(bytes)));
+    bias = constant(tensor_of(dtype_of(t), {1}, {add}));
   }
   return fully_connected(x, it->second, bias, 1);
 }

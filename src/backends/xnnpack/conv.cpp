@@ -105,12 +105,8 @@ Status lower(Lowering& l, const Site& s) {
 
 // ---- batch norm ------------------------------------------------------------------------------------------------------------------------
 
-std::vector<double> numbers_of(const TensorData* data, int64_t n, double otherwise) {
-  std::vector<double> out(static_cast<size_t>(n), otherwise);
-  if (!data) return out;
-  const std::vector<std::byte> bytes = gather(*data);
-  for (int64_t i = 0; i < n; ++i) out[static_cast<size_t>(i)] = read_element(bytes, data->dtype, i);
-  return out;
+std::vector<double> numbers_or(const TensorData* data, int64_t n, double otherwise) {
+  return data ? numbers_of(*data) : std::vector<double>(static_cast<size_t>(n), otherwise);
 }
 
 // What becomes of a channel (of all, when there is one number): x * scale + shift.
@@ -124,9 +120,9 @@ Affine affine(const Site& s) {
   const TensorData* var = s.constant("running_var");
   const int64_t n = var->numel();
   Affine a;
-  a.scale = numbers_of(s.constant("weight"), n, 1);
-  a.shift = numbers_of(s.constant("bias"), n, 0);
-  const auto mean = numbers_of(s.constant("running_mean"), n, 0), variance = numbers_of(var, n, 1);
+  a.scale = numbers_or(s.constant("weight"), n, 1);
+  a.shift = numbers_or(s.constant("bias"), n, 0);
+  const auto mean = numbers_or(s.constant("running_mean"), n, 0), variance = numbers_of(*var);
   for (size_t i = 0; i < a.scale.size(); ++i) {
     a.scale[i] /= std::sqrt(variance[i] + c.number("eps"));
     a.shift[i] -= mean[i] * a.scale[i];
@@ -134,11 +130,7 @@ Affine affine(const Site& s) {
   return a;
 }
 
-TensorData vector_of(DType d, const std::vector<double>& values) {
-  std::vector<std::byte> bytes;
-  for (double v : values) append_element(bytes, d, v);
-  return make_tensor_data(d, {static_cast<int64_t>(values.size())}, std::move(bytes));
-}
+TensorData vector_of(DType d, const std::vector<double>& values) { return tensor_of(d, {static_cast<int64_t>(values.size())}, values); }
 
 // The weights with every output channel (along `axis`) times its scale.
 TensorData scaled(const TensorData& w, size_t axis, const std::vector<double>& scale) {
@@ -194,7 +186,7 @@ bool folded(Lowering& l, const Site& s, ValueId x, std::optional<size_t> channel
     if (numbers->size() != 1 && static_cast<int64_t>(numbers->size()) != count) return false;
   const DType d = filter.data->dtype;
   const TensorData* old = made->in[2] == kNone ? nullptr : &*l.net().value(made->in[2]).data;
-  std::vector<double> bias = numbers_of(old, count, 0);
+  std::vector<double> bias = numbers_or(old, count, 0);
   for (size_t i = 0; i < bias.size(); ++i) bias[i] = bias[i] * number_of(a.scale, i) + number_of(a.shift, i);
   made->sources.push_back(s.n);
   if (std::any_of(a.scale.begin(), a.scale.end(), [](double factor) { return factor != 1; }))
@@ -249,7 +241,7 @@ std::optional<Constant> constant_along_a_dim(const TensorData& data, size_t rank
     if (c.dim) return std::nullopt;
     c.dim = i + rank - data.sizes.size();
   }
-  c.numbers = numbers_of(&data, data.numel(), 0);
+  c.numbers = numbers_of(data);
   if (!std::all_of(c.numbers.begin(), c.numbers.end(), [](double x) { return std::isfinite(x); })) return std::nullopt;
   return c;
 }

@@ -55,22 +55,14 @@ class Factors {
 
   // ---- constants
 
-  std::vector<double> numbers(Id id) const {
-    const TensorData& d = *net_.value(id).data;
-    const std::vector<std::byte> bytes = gather(d);
-    std::vector<double> out(static_cast<size_t>(d.numel()));
-    for (size_t i = 0; i < out.size(); ++i) out[i] = read_element(bytes, d.dtype, static_cast<int64_t>(i));
-    return out;
-  }
+  std::vector<double> numbers(Id id) const { return numbers_of(*net_.value(id).data); }
 
   Id constant(const std::vector<double>& values, const Dims& dims) {
-    std::vector<std::byte> bytes;
     std::vector<int64_t> sizes;
-    for (double v : values) append_element(bytes, DType::F32, v);
     for (const Dim& d : dims) sizes.push_back(*d.constant());
     NetValue v;
     v.dims = dims;
-    v.data = make_tensor_data(DType::F32, std::move(sizes), std::move(bytes));
+    v.data = tensor_of(DType::F32, std::move(sizes), values);
     users_.emplace_back();
     return net_.add(std::move(v));
   }

@@ -195,10 +195,8 @@ Id Lowering::with_other_ones(Id id, const Order& from, const Order& to) {
     return reshape(moved, full);
   }
   const auto with_leading = [&](Id x, size_t count) {
-    std::vector<std::byte> one;
-    append_element(one, dtype_of(net_.value(x).type), 1);
     const std::vector<int64_t> sizes(dims(x).size() + count, 1);
-    return count == 0 ? x : binary(Op::Multiply, x, constant(make_tensor_data(dtype_of(net_.value(x).type), sizes, std::move(one))));
+    return count == 0 ? x : binary(Op::Multiply, x, constant(tensor_of(dtype_of(net_.value(x).type), sizes, {1})));
   };
   if (ones(to) > ones(from)) {
     const size_t count = ones(to) - ones(from);
@@ -258,9 +256,7 @@ void Lowering::clamp_result(ValueId x, ValueId y, double min, double max) {
   NetNode* made = quantized(x) ? nullptr : maker(x);
   const Form f = lying(x);
   if (!made || !takes_range(made->op)) return bind(y, clamp(f.id, min, max), f.order);
-  const auto lo = static_cast<float>(min), hi = static_cast<float>(max);
-  made->min = std::min(std::max(made->min, lo), hi);
-  made->max = std::max(std::min(made->max, hi), lo);
+  made->hold_between(min, max);
   made->sources.push_back(current_);
   bind(y, f.id, f.order);
 }

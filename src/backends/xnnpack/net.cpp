@@ -10,6 +10,20 @@ bool packs(Op op) { return op == Op::FullyConnected || op == Op::Conv || op == O
 
 }  // namespace
 
+std::vector<double> numbers_of(const TensorData& data) {
+  const std::vector<std::byte> bytes = gather(data);
+  std::vector<double> out(static_cast<size_t>(data.numel()));
+  for (size_t i = 0; i < out.size(); ++i) out[i] = read_element(bytes, data.dtype, static_cast<int64_t>(i));
+  return out;
+}
+
+TensorData tensor_of(DType dtype, std::vector<int64_t> sizes, const std::vector<double>& numbers) {
+  std::vector<std::byte> bytes;
+  bytes.reserve(numbers.size() * size_of(dtype));
+  for (double v : numbers) append_element(bytes, dtype, v);
+  return make_tensor_data(dtype, std::move(sizes), std::move(bytes));
+}
+
 NetNode& Net::add(NetNode n) {
   for (size_t i = 0; i < n.in.size(); ++i) {
     if (n.in[i] == kNone) continue;

@@ -2,6 +2,7 @@
 #include <edgec/graph.h>
 #include <edgec/tensor_data.h>
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <string>
@@ -83,8 +84,19 @@ struct NetNode {
   float min = -std::numeric_limits<float>::infinity(), max = std::numeric_limits<float>::infinity();
   uint32_t flags = 0;
   std::vector<NodeId> sources;  // nodes of the region that it computes
+  // What it makes lies between the two as well. The narrower of two ranges stays; of two that do not meet the nearest number of the new
+  // one.
+  void hold_between(double low, double high) {
+    const auto lo = static_cast<float>(low), hi = static_cast<float>(high);
+    min = std::min(std::max(min, lo), hi);
+    max = std::max(std::min(max, hi), lo);
+  }
   bool has_range() const { return min > -std::numeric_limits<float>::infinity() || max < std::numeric_limits<float>::infinity(); }
 };
+
+// The numbers of a constant in its logical order, and a constant of such numbers.
+std::vector<double> numbers_of(const TensorData&);
+TensorData tensor_of(DType, std::vector<int64_t> sizes, const std::vector<double>& numbers);
 
 class Net {
  public:

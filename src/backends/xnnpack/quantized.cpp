@@ -27,28 +27,26 @@ std::optional<PerTensor> per_tensor(const Call& c) {
   return PerTensor{static_cast<float>(scale), static_cast<int32_t>(zero)};
 }
 
-template <class T>
-std::vector<T> numbers(const TensorData* data, size_t count) {
-  std::vector<T> out(count, T{0});
-  if (!data) return out;
-  const std::vector<std::byte> bytes = gather(*data);
-  for (size_t i = 0; i < count; ++i) out[i] = static_cast<T>(read_element(bytes, data->dtype, static_cast<int64_t>(i)));
-  return out;
-}
-
 // ---- weights ---------------------------------------------------------------------------------------------------------------------------
 
+QuantizedWeight with_one_scale(const TensorData& data, float scale, double zero_point) {
+  QuantizedWeight w;
+  w.numbers = data;
+  w.scales = {scale};
+  w.zero_points = {zero_point};
+  w.per_tensor = true;
+  return w;
+}
+
 std::optional<QuantizedWeight> with_scales(const Site& s, const Call& c, const char* scale, const char* zero, const TensorData& data) {
-  const TensorData *scales = s.constant(scale), *zeros = c.has(zero) ? s.constant(c.value(zero)) : nullptr;
   if (!c.has(scale) || !c.is_tensor(scale)) return std::nullopt;
-  scales = s.constant(c.value(scale));
+  const TensorData *scales = s.constant(c.value(scale)), *zeros = c.has(zero) ? s.constant(c.value(zero)) : nullptr;
   if (!scales || (c.has(zero) && !zeros) || (zeros && zeros->numel() != scales->numel())) return std::nullopt;
   QuantizedWeight w;
   w.numbers = data;
-  const auto count = static_cast<size_t>(scales->numel());
-  w.scales = numbers<float>(scales, count);
+  for (double x : numbers_of(*scales)) w.scales.push_back(static_cast<float>(x));
   if (!std::all_of(w.scales.begin(), w.scales.end(), is_scale)) return std::nullopt;
-  w.zero_points = numbers<double>(zeros, count);
+  w.zero_points = zeros ? numbers_of(*zeros) : std::vector<double>(w.scales.size());
   const auto low = c.op().schema().find("quant_min") >= 0 && c.has("quant_min") ? c.integer("quant_min") : -128;
   w.four_bits = low == -8;
   return w;
@@ -64,12 +62,7 @@ std::optional<QuantizedWeight> weight_of_quantized(const Site& s, ValueId v) {
   if (op == "dim_order_ops._to_dim_order_copy") {  // whole numbers, whose scales come behind the product
     const TensorData* numbers = s.constant(c.value("self"));
     if (!numbers || numbers->dtype != DType::I8 || !s.g.tensor(v).dim_order.empty()) return std::nullopt;
-    QuantizedWeight w;
-    w.numbers = *numbers;
-    w.scales = {1};
-    w.zero_points = {0};
-    w.per_tensor = true;
-    return w;
+    return with_one_scale(*numbers, 1, 0);
   }
   if (op.find("dequantize") == std::string::npos) return std::nullopt;
   const TensorData* data = s.constant(c.value("input"));
@@ -77,12 +70,7 @@ std::optional<QuantizedWeight> weight_of_quantized(const Site& s, ValueId v) {
   const Site at{s.m, s.g, def, s.options};
   if (op == kNs + "dequantize_per_tensor") {
     if (!c.arg("scale").is_number() || !is_scale(static_cast<float>(c.number("scale")))) return std::nullopt;
-    QuantizedWeight w;
-    w.numbers = *data;
-    w.scales = {static_cast<float>(c.number("scale"))};
-    w.zero_points = {static_cast<double>(c.integer("zero_point"))};
-    w.per_tensor = true;
-    return w;
+    return with_one_scale(*data, static_cast<float>(c.number("scale")), static_cast<double>(c.integer("zero_point")));
   }
   if (op == kNs + "dequantize_per_channel") {
     auto w = with_scales(at, c, "scales", "zero_points", *data);
@@ -187,12 +175,11 @@ Id integer_weight(Lowering& l, const QuantizedWeight& w, const TensorData& laid_
 
 // The bias in steps of input scale times weight scale.
 Id integer_bias(Lowering& l, const TensorData& bias, float input_scale, const QuantizedWeight& w) {
-  const auto count = static_cast<size_t>(bias.numel());
-  const std::vector<double> values = numbers<double>(&bias, count);
+  const std::vector<double> values = numbers_of(bias);
   std::vector<float> scales;
   for (float x : w.scales) scales.push_back(x * input_scale);
   std::vector<std::byte> bytes;
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < values.size(); ++i) {
     const double step = static_cast<double>(scales[w.per_tensor ? 0 : i]);
     const double steps = std::clamp(std::nearbyint(values[i] / step), -2147483648.0, 2147483647.0);
     append_integer(bytes, DType::I32, static_cast<int64_t>(steps));
@@ -301,7 +288,7 @@ Form rows_of(Lowering& l, const Form& f) {
 // sums that begin with the bias stay within 32 bits.
 bool takes_scales(const QuantizedWeight& w, const TensorData* bias, const PerTensor& x, const PerTensor& to) {
   constexpr double kMostSteps = 1 << 30;
-  const std::vector<double> summands = bias ? numbers<double>(bias, static_cast<size_t>(bias->numel())) : std::vector<double>{0};
+  const std::vector<double> summands = bias ? numbers_of(*bias) : std::vector<double>{0};
   const size_t count = std::max(w.scales.size(), summands.size());
   for (size_t i = 0; i < count; ++i) {
     const float step = x.scale * w.scales[w.scales.size() == 1 ? 0 : i];
@@ -409,8 +396,7 @@ bool lower_quantized_range(Lowering& l, const Site& s, double min, double max) {
   if (!s.options.static_quant || !x || !to || to->values.size() > 1 || !(quant_of(l, x->id) == to->to)) return false;
   Id out = x->id;
   if (NetNode* made = l.maker(self); made && takes_range(made->op)) {
-    made->min = std::max(made->min, static_cast<float>(min));
-    made->max = std::min(made->max, static_cast<float>(max));
+    made->hold_between(min, max);
     made->sources.push_back(l.node());
   } else {
     out = l.clamp(out, min, max);

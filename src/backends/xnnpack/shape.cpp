@@ -112,14 +112,12 @@ Status expand(Lowering& l, const Site& s) {
   Dims whole(shift, Dim(1));
   whole.insert(whole.end(), from.sizes.begin(), from.sizes.end());
   std::vector<int64_t> ones;
-  int64_t count = 1;
+  size_t count = 1;
   for (size_t i = 0; i < to.rank(); ++i) {
     ones.push_back(whole[i] == to.sizes[i] ? 1 : *to.sizes[i].constant());
-    count *= ones.back();
+    count *= static_cast<size_t>(ones.back());
   }
-  std::vector<std::byte> bytes;
-  for (int64_t i = 0; i < count; ++i) append_element(bytes, to.dtype, 1);
-  const Id factor = l.constant(make_tensor_data(to.dtype, ones, std::move(bytes)));
+  const Id factor = l.constant(tensor_of(to.dtype, ones, std::vector<double>(count, 1)));
   l.bind(y, l.binary(Op::Multiply, l.reshape(l.plain(x), whole), factor), plain_order(to.rank()));
   return {};
 }
