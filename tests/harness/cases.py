@@ -13,6 +13,7 @@ import npy
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SHARED = pathlib.Path(os.environ.get("EDGEC_SHARED", ROOT.parent / "shared"))
+LARGE = pathlib.Path(os.environ.get("EDGEC_LARGE_MODELS", pathlib.Path.home() / "large"))  # a few models too large for the corpus
 OWN = ROOT / "tests/models/data"
 
 
