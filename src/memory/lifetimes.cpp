@@ -50,7 +50,7 @@ bool is_planned(const Method& m, ValueId root, bool is_used, const PlanOptions& 
   const Graph& g = *m.graph;
   if (!g.type(root).is_tensor() || m.constant_of(g, root)) return false;
   if (const InputSpec* spec = m.spec_of(root))
-    return spec->is_weight() ? spec->mutated && options.alloc_mutable_buffers : options.alloc_graph_input && is_used;
+    return spec->is_weight() ? spec->mutated && options.alloc_mutable_buffers : options.alloc_graph_input && (is_used || spec->mutated);
   if (options.alloc_graph_output) return true;
   return std::none_of(g.outputs.begin(), g.outputs.end(), [&](const Arg& a) { return a == Arg(root); });
 }

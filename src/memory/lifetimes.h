@@ -24,7 +24,8 @@ struct PlanOptions {
   bool alloc_mutable_buffers = true;
 };
 
-// Whether the planner gives a root its memory: not constants, unused inputs, and those inputs and outputs that the caller keeps.
+// Whether the planner gives a root its memory: not constants, inputs that nothing reads or writes, and those inputs and outputs that the
+// caller keeps.
 bool is_planned(const Method& m, ValueId root, bool is_used, const PlanOptions& options);
 
 // The pieces of planned memory of an Exec graph, with their lifetimes. Fails when a size has no upper bound, naming the symbol.
